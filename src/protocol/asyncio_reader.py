@@ -59,6 +59,11 @@ class _Raised:
         self.error = error
 
 
+# The result of a read that took too long. An exception in the future would refer to the frame that
+# raises it, and that to the future.
+_OVERDUE: Any = object()
+
+
 class AsyncioReader:
     """Reads on asyncio. The socket is registered with the event loop once, not for each message.
 
@@ -122,8 +127,11 @@ class AsyncioReader:
             raise
         finally:
             self._waiter = None
+            self._take = identity  # what the caller is would refer back to this object
         if isinstance(result, _Raised):
             raise result.error
+        if result is _OVERDUE:
+            raise ReadTimeout
         return result
 
     def _readable(self) -> None:
@@ -198,7 +206,7 @@ class AsyncioReader:
         if waiter is None or waiter.done():
             return
         if self._deadline <= fired_for:
-            waiter.set_exception(ReadTimeout())
+            waiter.set_result(_OVERDUE)
         elif self._deadline < math.inf:
             self._set_timer(self._deadline)
 

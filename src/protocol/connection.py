@@ -334,15 +334,20 @@ class HostConnection(_Connection[FromWorker]):
         return data
 
     def _accept_fast(self, body: bytes) -> FromWorker | None:
-        """A small request while the code runs."""
-        if self.state is not State.RUNNING or len(body) > HARMLESS_BYTES:
+        """A small request while the code runs, its start, or its value."""
+        state = self.state
+        if len(body) > HARMLESS_BYTES or (
+            state is not State.RUNNING and state is not State.STARTING
+        ):
             return None
         try:
             message = self._decoder.decode(body)
         except _UNDECODABLE:
             return None
+        if type(message) is not CapabilityRequestMessage:
+            return message if self._accept_turn(message) else None
         if (
-            type(message) is not CapabilityRequestMessage
+            state is not State.RUNNING
             or message.id != f"{self._execution_id}:{self._received + 1}"
             or message.request_id in self._request_ids
             or len(self._waiting) + len(self._paused) >= self._limits.max_in_flight
@@ -352,6 +357,21 @@ class HostConnection(_Connection[FromWorker]):
         self._received += 1
         self._add_request(message, len(body))
         return message
+
+    def _accept_turn(self, message: FromWorker) -> bool:
+        """Whether it is the start or the value of a run, which is then accepted."""
+        if message.id != f"{self._execution_id}:{self._received + 1}":
+            return False
+        if type(message) is StartedMessage and self.state is State.STARTING:
+            self._code_ran = True
+        elif type(message) is ResultMessage and self.state is State.RUNNING:
+            if message.error is not None or message.never_ran or not self._code_ran:
+                return False
+        else:
+            return False
+        self.state = self._transitions[self.state, type(message)]
+        self._received += 1
+        return True
 
     def _begin_run(self) -> None:
         super()._begin_run()

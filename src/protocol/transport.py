@@ -10,8 +10,8 @@ import asyncio
 import math
 import socket
 from collections import deque
-from collections.abc import Callable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol, TypeVar
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -219,13 +219,13 @@ class SocketTransport:
             if data is not None:
                 return data
 
-    async def receive_until(
+    def receive_until(
         self, take: Callable[[bytes], T | None], within_s: float = math.inf
-    ) -> T:
-        reader = self._reader()
+    ) -> Coroutine[Any, Any, T]:
+        reader = self._incoming or self._reader()
         if reader is None:
-            return await _receive_until(self, take, within_s)
-        return await reader.read(take, within_s)
+            return _receive_until(self, take, within_s)
+        return reader.read(take, within_s)
 
     def _reader(self) -> AsyncioReader | None:
         if self._incoming is None and anyio.get_cancelled_exc_class() is asyncio.CancelledError:

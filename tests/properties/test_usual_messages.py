@@ -16,7 +16,10 @@ from caps.protocol.messages import (
     CallFailure,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
+    ErrorReport,
     OutputMessage,
+    ResultMessage,
+    StartedMessage,
     StreamItemMessage,
 )
 
@@ -35,12 +38,20 @@ VALUES = st.one_of(
 PAYLOADS = st.dictionaries(st.text(max_size=3), VALUES, max_size=3)
 NUMBERS = st.sampled_from([None, None, None, None, 1, 7])
 REQUEST_IDS = st.sampled_from(["r1", "r2", "r3", "r4", "r5", ""])
+ERROR = ErrorReport(code="code_error", type="ValueError", message="")
 # What a worker sends: requests, text between them, and bytes that are no message.
 SENT: st.SearchStrategy[tuple[str, int | None, str, dict[str, Any]]] = st.one_of(
     st.tuples(st.just("request"), NUMBERS, REQUEST_IDS, PAYLOADS),
     st.tuples(st.just("request"), st.none(), REQUEST_IDS, st.just({"a": 2})),
     st.tuples(st.just("request"), st.none(), REQUEST_IDS, st.just({"a": 2})),
     st.tuples(st.just("output"), st.none(), st.just(""), st.just({})),
+    st.tuples(st.just("started"), NUMBERS, st.just(""), st.just({})),
+    st.tuples(
+        st.just("result"),
+        NUMBERS,
+        st.just(""),
+        st.sampled_from([{}, {}, {"value": b"\x06"}, {"never_ran": True}, {"error": ERROR}]),
+    ),
     st.tuples(st.just("garbage"), st.none(), st.just(""), st.just({})),
 )
 CUTS = st.lists(st.integers(0, 400), max_size=3)
@@ -55,6 +66,10 @@ def bytes_of(sent: list[Any]) -> bytes:
             message: Any = CapabilityRequestMessage(
                 request_id=request_id, capability="box.take", payload=payload, **stamp
             )
+        elif kind == "started":
+            message = StartedMessage(**stamp)
+        elif kind == "result":
+            message = ResultMessage(**payload, **stamp)
         else:
             message = OutputMessage(text="x", **stamp)
         data += frame(b"\xc1" if kind == "garbage" else msgpack.encode(message))
@@ -71,7 +86,7 @@ def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
 def state_of(connection: Any) -> Any:
     """Everything that decides about later messages."""
     names = ("_waiting", "_paused", "_stopped", "_sent", "_received", "_request_ids")
-    held = ("_request_bytes", "bytes_in_flight", "state")
+    held = ("_request_bytes", "bytes_in_flight", "state", "_code_ran")
     return [getattr(connection, name, None) for name in (*names, *held)]
 
 

@@ -16,19 +16,20 @@ this to the rules of the lifecycle:
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Sequence
 
 import anyio
 import anyio.lowlevel
 
-from caps.capabilities.artifacts import Artifact, ArtifactStore
+from caps.capabilities.artifacts import Artifact
 from caps.capabilities.broker.approvals import ApprovalCall, ApprovalResult
 from caps.capabilities.broker.batch import InlineBatch
-from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
+from caps.capabilities.broker.call_parts import CallParts
+from caps.capabilities.broker.evidence import DecisionSummary, hashed
 from caps.capabilities.broker.flow import FlowState
 from caps.capabilities.broker.idempotency import CUT_SHORT, IdempotencyCache, IdempotentCall
-from caps.capabilities.broker.in_flight import CallsInFlight
 from caps.capabilities.broker.invoke import call_provider
 from caps.capabilities.broker.lifecycle import Call
 from caps.capabilities.broker.nested import BrokerHost
@@ -40,7 +41,6 @@ from caps.capabilities.broker.usage import UsageMeter
 from caps.capabilities.grant import BoundCapability, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.provider import CallContext
-from caps.capabilities.telemetry.calls import CallTelemetry
 from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
@@ -61,7 +61,7 @@ _UNRECORDED = AuditError(
 logger = logging.getLogger(__name__)
 
 
-class ExecutionBroker:
+class ExecutionBroker(CallParts):
     """Answers the requests of one execution."""
 
     def __init__(
@@ -84,32 +84,17 @@ class ExecutionBroker:
         the supervisor; `on_decision` and `on_artifact` are called with each decision and artifact.
         The default of `flow` is that of the session that `identity` names. `outer` is that of the
         execution that this one is nested in: what is revoked or used up there is so here."""
-        self.grant: Grant = grant if outer is None else grant.revoking(*outer.grant.revoked)
+        super().__init__(services, grant, identity, span, degraded, on_decision, on_artifact, outer)
         self.level: int = 0 if outer is None else outer.level + 1
         """The number of executions that this one is nested in."""
         self.inner: set[ExecutionBroker] = set()
         """Of the executions that are nested in this one, while they run."""
-        self.identity = identity
         self.used: ResourceUsage | None = None
         self.unrecorded: AuditError | None = None
         """Why the evidence of a call is missing, if it is; the first time."""
         self.channel_id = grant.execution_id if channel_id is None else channel_id
-        self.caller = identity.who(grant.execution_id)
-        """Part of the context of every provider call, and with `degraded` of every record."""
-        self.who = {**self.caller, "via": identity.via, "degraded": degraded, **span.ids}
         self.default_timeout_ms = services.default_timeout_ms
-        redactor = services.audit.redactor
-        self.telemetry: CallTelemetry = CallTelemetry(services.metrics, span, grant.terms, redactor)
-        around = None if outer is None else outer.artifacts
-        store = ArtifactStore(grant.limits, grant.policy_id, on_artifact, around)
-        self.artifacts: ArtifactStore = store
-        self.evidence = CallEvidence(redactor, services.metrics, self.who, on_decision, store)
-        self.audit = services.audit
-        self.host = BrokerHost(self, services.host)
-        self._approvals = services.approvals
-        self._redactor = redactor
         self._clock = WallClock() if clock is None else clock
-        self._in_flight = CallsInFlight()
         self._by_key = IdempotencyCache() if keys is None else keys
         self.flow: FlowState = services.flows.of(identity) if flow is None else flow
         self.meter: UsageMeter = UsageMeter(
@@ -118,10 +103,18 @@ class ExecutionBroker:
             services.rates,
             self._by_key,
             self._clock,
-            redactor,
+            services.audit.redactor,
             None if outer is None else outer.meter,
         )
-        self._prepared = PreparedCalls(self)
+
+    @functools.cached_property
+    def host(self) -> BrokerHost:
+        """What providers may ask for."""
+        return BrokerHost(self, self._services.host)
+
+    @functools.cached_property
+    def _prepared(self) -> PreparedCalls:
+        return PreparedCalls(self)
 
     def begin(self) -> None:
         """Start the clock of the execution: its code is being sent."""
@@ -129,7 +122,8 @@ class ExecutionBroker:
 
     def prepare(self, request: CapabilityRequestMessage) -> CapabilityRequestMessage:
         """The same request with its payload hashed. Runs in a thread, and changes nothing."""
-        return self.evidence.hashed(request, self.grant.terms.get(request.capability))
+        terms = self.grant.terms.get(request.capability)
+        return hashed(self.audit.redactor, request, terms)
 
     async def answer(
         self,
@@ -230,12 +224,12 @@ class ExecutionBroker:
             grant=self.grant,
             terms=bound,
             decision=call.decision,
-            redacted=self._redactor.split(call.request.payload, bound.spec.shown),
+            redacted=self.audit.redactor.split(call.request.payload, bound.spec.shown),
             rules=tuple(
                 asking_rules(link.terms[bound.name], call.answered) for link in self.grant.links
             ),
         )
-        standing = self._approvals.take(wanted)
+        standing = self._services.approvals.take(wanted)
         if standing is not None:
             result = ApprovalResult(ApprovalUse.GIVEN, standing)
         else:
@@ -243,14 +237,14 @@ class ExecutionBroker:
             left_ms = self.grant.limits.approval_ms - int(self._clock.paused_s * 1000)
             stoppable = self._in_flight.stoppable(bound.name)
             with stoppable as waiting, self._clock.paused(), waiting.scope:
-                result = await self._approvals.ask(wanted, left_ms)
+                result = await self._services.approvals.ask(wanted, left_ms)
         call.decide_again(result.use, result.approval_id)
 
     async def _call_with_key(
         self, call: Call, bound: BoundCapability, key: tuple[str, str]
     ) -> CallResponse:
         # The key is taken before the first await, so that a concurrent repeat finds it.
-        args_hmac = self._redactor.digest(call.request.payload)
+        args_hmac = self.audit.redactor.digest(call.request.payload)
         recorded = self._by_key[key] = IdempotentCall(args_hmac, self.grant.terms_sha256)
         try:
             answer = await self._approve_and_call(call, bound, recorded)

@@ -60,6 +60,14 @@ def redacted_error(redactor: Redactor, kind: str, text: str | None) -> str:
     return kind if not text else f"{kind}: {redactor.digest(text)}"
 
 
+def hashed(
+    redactor: Redactor, request: CapabilityRequestMessage, bound: BoundCapability | None
+) -> CapabilityRequestMessage:
+    """`request` with its payload hashed, so that its record takes no time."""
+    shown = bound.spec.shown if bound else ()
+    return replace(request, payload=redactor.hashed(request.payload, shown))
+
+
 class CallEvidence:
     """Of one execution."""
 
@@ -81,21 +89,9 @@ class CallEvidence:
         self._on_decision = on_decision
         self._artifacts = artifacts
 
-    @property
-    def has_listener(self) -> bool:
-        """Whether somebody is notified of each decision."""
-        return self._on_decision is not None
-
     def add_allowed(self, request: CapabilityRequestMessage, decision: Decision) -> None:
         """A prepared call was allowed and is over: its decision joins the summary."""
         self._decisions.append((request.request_id, request.capability, decision, None))
-
-    def hashed(
-        self, request: CapabilityRequestMessage, bound: BoundCapability | None
-    ) -> CapabilityRequestMessage:
-        """`request` with its payload hashed, so that its record takes no time."""
-        shown = bound.spec.shown if bound else ()
-        return replace(request, payload=self._redactor.hashed(request.payload, shown))
 
     def decision_record(self, call: Call) -> DecisionMade:
         """The record of the decision of `call`, which joins the summary; notifies the listener."""

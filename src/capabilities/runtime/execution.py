@@ -7,13 +7,15 @@ cannot be written, the result is a failure, even if the code caught the error.
 
 from __future__ import annotations
 
+import functools
 import io
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from typing import Any, Protocol
 
 import anyio
 import msgspec
+from msgspec.structs import replace
 
 from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.evidence import redacted_error
@@ -22,6 +24,14 @@ from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import MILLION, Grant
 from caps.capabilities.runtime.budget import BudgetWatchdog
 from caps.capabilities.runtime.execution_request import ExecutionRequest
+from caps.capabilities.runtime.recording.texts import (
+    ENDED,
+    STARTED,
+    ExecutionTexts,
+    started_event,
+    texts_for,
+)
+from caps.capabilities.runtime.recording.writer import RecordWriter
 from caps.capabilities.runtime.result import (
     ExecutionResult,
     Failure,
@@ -45,7 +55,6 @@ from caps.protocol.values import decode_value
 from caps.security.audit.model.records import (
     AuditEvent,
     ExecutionEnded,
-    ExecutionStarted,
     ExecutionStatus,
     LimitReached,
     ProtocolViolated,
@@ -73,7 +82,7 @@ _INLINE_DECODE_BYTES = 16 * 1024
 class _ExecutionState(msgspec.Struct):
     """What is known about an execution while it runs."""
 
-    printed: io.StringIO = msgspec.field(default_factory=io.StringIO)
+    printed: io.StringIO | None = None
     """One buffer: as an object each, a million prints of a byte would take sixty times that."""
     output_bytes: int = 0
     failure: Failure | None = None
@@ -92,7 +101,7 @@ def run_execution(
     request: ExecutionRequest,
     *,
     degraded: str | None,
-    isolation: Mapping[str, str],
+    isolation: tuple[tuple[str, str], ...],
 ) -> Coroutine[Any, Any, ExecutionResult]:
     """Run one execution and return its result, whatever the code did.
 
@@ -102,7 +111,7 @@ def run_execution(
     return _Execution(services, runner, grant, request, degraded, isolation).run_to_end()
 
 
-class _Execution:
+class _Execution(RecordWriter):
     """The state of one execution on the host."""
 
     def __init__(
@@ -112,13 +121,15 @@ class _Execution:
         grant: Grant,
         request: ExecutionRequest,
         degraded: str | None,
-        isolation: Mapping[str, str],
+        isolation: tuple[tuple[str, str], ...],
     ) -> None:
+        super().__init__(services.audit)
         self._services = services
         self._runner = runner
         self._grant = grant
         self._request = request
         self._isolation = isolation
+        self._degraded = degraded
         self._source = SourceText.of(request.source, request.filename)
         self._span = services.tracing.execution(
             grant.execution_id, grant.policy_id, grant.policy_sha256, request.identity
@@ -143,8 +154,8 @@ class _Execution:
             on_artifact=request.on_artifact,
             outer=None if request.parent is None else request.parent.broker,
         )
-        self._who = self._calls.who
         self._progress = _ExecutionState()
+        self._texts: ExecutionTexts | None = None
         self._began = time.perf_counter()
 
     async def run_to_end(self) -> ExecutionResult:
@@ -190,7 +201,8 @@ class _Execution:
             progress.started = error.details.get("started", progress.started)
             await self._record_termination(error)
         finally:
-            self._fail_unless_recorded(self._calls.unrecorded)
+            if self._calls.unrecorded is not None:
+                self.fail(self._calls.unrecorded)
 
     def _job(self) -> Job:
         grant, limits, channel = self._grant, self._grant.limits, self._request.channel
@@ -221,8 +233,11 @@ class _Execution:
         )
 
     def _add_output(self, text: str) -> None:
-        self._progress.printed.write(text)
-        self._progress.output_bytes += len(text.encode())
+        progress = self._progress
+        if progress.printed is None:
+            progress.printed = io.StringIO()
+        progress.printed.write(text)
+        progress.output_bytes += len(text.encode())
         if self._request.on_output is not None:
             self._request.on_output(text)
 
@@ -248,72 +263,101 @@ class _Execution:
         return status_of(self._progress.failure, from_code=self._progress.from_code)
 
     async def _record_start(self) -> None:
-        grant, chain = self._grant, self._grant.chain
-        started = ExecutionStarted(
-            **self._who,
-            policy_id=grant.policy_id,
-            policy_sha256=grant.policy_sha256,
-            source_sha256=self._source.sha256,
-            granted=list(chain.granted),
-            withheld=list(chain.withheld_records),
-            isolation=dict(self._isolation),
-            modules=list(chain.modules),
-            mode="learn" if grant.learning else None,
-            terms_sha256=chain.terms_sha256,
-            policies=chain.recorded_policies,
-            inputs=self._request.inputs.digests,
-            parent=None if self._request.parent is None else self._request.parent.id,
+        texts = self._texts = self._usual_texts()
+        record = None if texts is None else texts.started(self._source.sha256)
+        if record is None or not self.write_encoded(record, STARTED, self._started_event):
+            started = self._started_event()
+            if not self.write_now(started):
+                await self._audit.append(started)
+        self._services.metrics.count_injected(self._grant.chain.granted)
+
+    def _usual_texts(self) -> ExecutionTexts | None:
+        """The texts of both records, if those of this execution can be cut out."""
+        request, grant = self._request, self._grant
+        if not self._audit.takes_encoded or self._span.ids:
+            return None
+        if request.inputs.digests or request.parent is not None:
+            return None
+        return texts_for(
+            request.identity,
+            grant.execution_id,
+            grant.chain,
+            self._isolation,
+            self._degraded,
+            learning=grant.learning,
         )
-        if not self._record_now(started):
-            await self._services.audit.append(started)
-        self._services.metrics.count_injected(chain.granted)
+
+    def _started_event(self) -> AuditEvent:
+        grant, request = self._grant, self._request
+        started = started_event(
+            self._calls.who,
+            grant.chain,
+            self._isolation,
+            learning=grant.learning,
+            source_sha256=self._source.sha256,
+        )
+        if request.parent is None and not request.inputs.digests:
+            return started
+        parent = None if request.parent is None else request.parent.id
+        return replace(started, inputs=request.inputs.digests, parent=parent)
 
     async def _record_termination(self, error: CapsError) -> None:
         """Record why the host ended the execution, as a separate record."""
         if isinstance(error, ProtocolError):
             violation = str(error.details.get("violation", "unknown"))
             self._services.metrics.protocol_violated(violation)
-            event: Any = ProtocolViolated(**self._who, violation=violation, message=error.message)
+            event: Any = ProtocolViolated(
+                **self._calls.who, violation=violation, message=error.message
+            )
         elif isinstance(error, LimitExceededError):
             self._services.metrics.limit_reached(str(error.details["limit"]))
             limit, allowed = str(error.details["limit"]), error.details["allowed"]
             event = LimitReached(
-                **self._who,
+                **self._calls.who,
                 limit=limit,
                 allowed=round(allowed * MILLION) if limit == "cost" else int(allowed),
                 message=error.message,
             )
         else:
             return
-        await self._append_or_fail(event)
+        await self.append_or_fail(lambda: event)
 
     async def _record_end(self, status: ExecutionStatus) -> ExecutionStatus:
-        progress, used = self._progress, self._calls.used
-        failure = progress.failure
+        progress, used, texts = self._progress, self._calls.used, self._texts
         duration = time.perf_counter() - self._began
-        ended = ExecutionEnded(
-            **self._who,
-            status=status,
-            error_code=failure.code if failure else None,
-            error_message=self._recorded_message(failure) if failure else None,
-            duration_us=int(duration * 1_000_000),
-            calls=self._calls.meter.calls,
-            output_bytes=progress.output_bytes,
-            cpu_us=used.cpu_us if used else None,
-            max_rss_kb=used.max_rss_kb if used else None,
-        )
+        duration_us = int(duration * 1_000_000)
+        ended = functools.partial(self._ended_event, status, duration_us)
+        record = None
+        if texts is not None and status is ExecutionStatus.OK and used is not None:
+            calls = self._calls.meter.calls
+            record = texts.ended(calls, progress.output_bytes, duration_us, used)
         try:
-            if await self._append_or_fail(ended):
+            if await self.append_or_fail(ended, record, ENDED):
                 status = ExecutionStatus.HOST_FAILED
         finally:  # a shield does not stop a native asyncio cancellation; the write goes on then
             self._observe_end(status, duration)
         return status
 
+    def _ended_event(self, status: ExecutionStatus, duration_us: int) -> AuditEvent:
+        progress, used = self._progress, self._calls.used
+        failure = progress.failure
+        return ExecutionEnded(
+            **self._calls.who,
+            status=status,
+            error_code=failure.code if failure else None,
+            error_message=self._recorded_message(failure) if failure else None,
+            duration_us=duration_us,
+            calls=self._calls.meter.calls,
+            output_bytes=progress.output_bytes,
+            cpu_us=used.cpu_us if used else None,
+            max_rss_kb=used.max_rss_kb if used else None,
+        )
+
     def _recorded_message(self, failure: Failure) -> str:
         """The text of an error of the code may quote any value, so only its digest is recorded."""
         if failure is not self._progress.reported:
             return failure.message
-        return redacted_error(self._services.audit.redactor, failure.type, failure.message)
+        return redacted_error(self._audit.redactor, failure.type, failure.message)
 
     def _observe_end(self, status: ExecutionStatus, duration: float) -> None:
         progress, used = self._progress, self._calls.used
@@ -323,41 +367,10 @@ class _Execution:
         if self._span.traced:
             self._span.settle(status.value, progress.failure.code if progress.failure else None)
 
-    def _record_now(self, event: AuditEvent) -> bool:
-        """`append_now` exactly once, even if an interrupt comes during it or just after it."""
-        audit, events = self._services.audit, (event,)
-        try:
-            return audit.append_now(events)
-        except AuditError:
-            raise
-        except BaseException:
-            try:
-                if not audit.has_recorded(events):
-                    audit.append_now(events)
-            except AuditError as error:
-                self._fail_unless_recorded(error)  # the interrupt is raised, not this error
-            raise
-
-    async def _append_or_fail(self, event: Any) -> bool:
-        """Write a record; if it cannot be written the execution has failed. True if it failed.
-
-        If the write has to wait, a cancellation does not interrupt it.
-        """
-        try:
-            if not self._record_now(event):
-                with anyio.CancelScope(shield=True):
-                    await self._services.audit.append(event)
-        except AuditError as error:
-            self._fail_unless_recorded(error)
-            return True
-        return False
-
-    def _fail_unless_recorded(self, error: AuditError | None) -> None:
-        """Mark the execution as failed if one of its records could not be written."""
-        if error is not None:
-            self._progress.failure = failure_of_host(error)
-            self._progress.from_code = False
-            self._progress.value = None
+    def fail(self, error: AuditError) -> None:
+        self._progress.failure = failure_of_host(error)
+        self._progress.from_code = False
+        self._progress.value = None
 
     def _result(self, status: ExecutionStatus) -> ExecutionResult:
         progress, used = self._progress, self._calls.used
@@ -370,7 +383,7 @@ class _Execution:
             started=progress.started,
             value=progress.value,
             value_is_repr=progress.value_is_repr,
-            stdout=progress.printed.getvalue(),
+            stdout="" if progress.printed is None else progress.printed.getvalue(),
             error=progress.failure,
             usage=Resources(
                 duration_ms=round((time.perf_counter() - self._began) * 1000, 3),
@@ -379,6 +392,6 @@ class _Execution:
                 cpu_ms=used.cpu_us / 1000 if used else None,
                 max_rss_kb=used.max_rss_kb if used else None,
             ),
-            decisions=tuple(self._calls.evidence.decisions),
-            artifacts=tuple(self._calls.artifacts.artifacts),
+            decisions=self._calls.decisions,
+            artifacts=self._calls.handed_out,
         )

@@ -57,7 +57,9 @@ class IsolationCheck(msgspec.Struct, frozen=True):
     verdict: str | IsolationError | None
     """The result of `check_isolation`."""
     enforced: Mapping[str, str]
-    """How much of each layer is in force, for the record of a start."""
+    """How much of each layer is in force."""
+    recorded: tuple[tuple[str, str], ...]
+    """The same for the record of a start."""
 
 
 class CachedIsolationCheck:
@@ -82,4 +84,4 @@ class CachedIsolationCheck:
     def _new_check(self, layers: tuple[Layer, ...], modules: tuple[str, ...]) -> IsolationCheck:
         enforced = {layer.name: layer.enforcement.value for layer in layers}
         verdict = check_isolation(layers, self._mode, modules)
-        return IsolationCheck(layers, modules, verdict, enforced)
+        return IsolationCheck(layers, modules, verdict, enforced, tuple(enforced.items()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from contextlib import AbstractContextManager, AsyncExitStack
 from types import TracebackType
@@ -31,6 +32,7 @@ class RuntimeLifetime(SyncRuntimeMixin):
         self._settings = settings
         self._opened: OpenRuntime | None = None
         self._home: anyio.lowlevel.EventLoopToken | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # None also on another kind of loop
         self._process = os.getpid()
 
     async def __aenter__(self) -> Self:
@@ -44,6 +46,7 @@ class RuntimeLifetime(SyncRuntimeMixin):
             try:
                 self._opened = await open_parts(self._settings, stack)
                 self._home = anyio.lowlevel.current_token()
+                self._loop = _running_loop()
                 self._process = os.getpid()
             except CapsError as error:
                 failure = error  # raised below: the task groups would wrap it
@@ -121,7 +124,9 @@ class RuntimeLifetime(SyncRuntimeMixin):
     def _open_here(self) -> OpenRuntime:
         """`_open` for callers that await something, which works only on its own event loop."""
         opened = self._open()
-        if anyio.lowlevel.current_token() != self._home:
+        loop = _running_loop()
+        is_home = loop is not None and loop is self._loop  # most often, and found quickly
+        if not is_home and anyio.lowlevel.current_token() != self._home:
             raise ConfigurationError(
                 "the runtime was opened on another event loop; use `run_sync` or `submit` here"
             )
@@ -132,3 +137,10 @@ class RuntimeLifetime(SyncRuntimeMixin):
             raise ConfigurationError("the runtime is not open; use `async with Runtime(...)`")
         check_process(self._process)
         return self._opened
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

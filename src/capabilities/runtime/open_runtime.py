@@ -109,6 +109,8 @@ class OpenRuntime:
     @property
     def chain(self) -> PolicyChain:
         """The policies that the next execution or session begins with."""
+        if len(self.in_force) == 1:
+            return chain_of(self.in_force[0].bound)
         return chain_of(*(each.bound for each in self.in_force))
 
     def chain_with(self, *added: BoundPolicy, replace: bool) -> PolicyChain:
@@ -200,7 +202,7 @@ class OpenRuntime:
                 grant,
                 request,
                 degraded=checked.verdict,
-                isolation=checked.enforced,
+                isolation=checked.recorded,
             )
         finally:
             self.executions.end()

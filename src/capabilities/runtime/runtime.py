@@ -22,7 +22,7 @@ from caps.capabilities.identity import Identity, new_id
 from caps.capabilities.registry import CapabilityRegistry, PoliciesGiven, PolicyGiven
 from caps.capabilities.runtime.budget import check_budget
 from caps.capabilities.runtime.execution_request import ExecutionRequest
-from caps.capabilities.runtime.inputs import EncodedInputs, checked_arguments
+from caps.capabilities.runtime.inputs import NO_INPUTS, EncodedInputs, checked_arguments
 from caps.capabilities.runtime.lifetime import RuntimeLifetime
 from caps.capabilities.runtime.opening.settings import (
     DEFAULT_WORKERS,
@@ -390,6 +390,8 @@ class Runtime(RuntimeLifetime):
 
     async def _encoded(self, inputs: Mapping[str, Any] | None, principal: str) -> EncodedInputs:
         opened = self._open_here()
+        if inputs is None:
+            return NO_INPUTS
         return await opened.encode_inputs(inputs, self._settings.namespace, principal)
 
     async def _execute(
@@ -404,7 +406,10 @@ class Runtime(RuntimeLifetime):
         return await self._open().run(grant, request)
 
     async def _chain(self, policy: PoliciesGiven | None, replace: bool) -> PolicyChain:
-        return await self._open_here().chain_for(self.registry, policy, replace)
+        opened = self._open_here()
+        if policy is None and replace is False:  # most often, and nothing has to be checked
+            return opened.chain
+        return await opened.chain_for(self.registry, policy, replace)
 
     def _inject(self, execution_id: str, chain: PolicyChain, budget: float | None = None) -> Grant:
         namespace = self._settings.namespace

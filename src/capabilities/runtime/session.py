@@ -30,6 +30,7 @@ from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity, new_id
 from caps.capabilities.registry import PoliciesGiven
 from caps.capabilities.runtime.execution_request import ExecutionRequest, SessionChannel
+from caps.capabilities.runtime.inputs import NO_INPUTS
 from caps.capabilities.runtime.open_runtime import CLOSING_SECONDS, OpenRuntime, acquire_pool
 from caps.capabilities.runtime.options import check_run_arguments
 from caps.capabilities.runtime.portal import check_process
@@ -257,9 +258,11 @@ class Session:
         self._runs += 1
         lost = self._lease.take_loss()
         try:
-            encoded = await self._opened.encode_inputs(
-                inputs, self.grant.namespace, self._identity.principal
-            )
+            encoded = NO_INPUTS
+            if inputs is not None:
+                encoded = await self._opened.encode_inputs(
+                    inputs, self.grant.namespace, self._identity.principal
+                )
             request = ExecutionRequest(
                 source=source,
                 filename=f"<cell {self._runs}>",

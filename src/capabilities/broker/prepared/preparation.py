@@ -53,9 +53,7 @@ class PreparedCalls:
 
     def __init__(self, broker: ExecutionBroker) -> None:
         self._broker = broker
-        self._is_on = (
-            broker.audit.takes_encoded and broker.level == 0 and not broker.evidence.has_listener
-        )
+        self._is_on = broker.audit.takes_encoded and broker.level == 0 and not broker.has_listener
         # By capability and labels; None: such calls are never prepared.
         self._ready: dict[tuple[str, tuple[str, ...]], PreparedCall | None] = {}
         # A flow state replaces its set when it changes, so the same object has the same labels.

@@ -8,7 +8,6 @@ request, the digests of its arguments, the shown arguments, the size of the resu
 from __future__ import annotations
 
 import functools
-import secrets
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -16,19 +15,18 @@ import msgspec
 from caps.security.audit.model.chain import EncodedRecord
 from caps.security.audit.model.records import CallStatus, DecisionMade, OutcomeRecorded, ShownValue
 from caps.security.audit.model.redaction import Redacted
-from caps.security.audit.model.sanitize import MAX_INTEGER, encode_event
+from caps.security.audit.model.sanitize import MAX_INTEGER
+from caps.security.audit.model.templates import cut_out, is_plain_id, number_mark, text_mark
 from caps.security.decision import Decision
 
 DECISION: Final = "decision_made"
-_PARTS: Final = (9, 8)
 OUTCOME: Final = "outcome_recorded"
 
 # No record of this size is cut or refused, and no string in it is too long.
 _MAX_VARIABLE_BYTES: Final = 1024
 
-_MAX_ID_CHARACTERS: Final = 64
-# Stands for the id of an execution. Nobody can guess it, so nothing else in a record is equal.
-_EXECUTION: Final = f"x{secrets.token_hex(16)}"
+# Stands for the id of an execution.
+_EXECUTION: Final = text_mark()
 
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
@@ -79,7 +77,7 @@ def texts_for(
     They are cut out once for all executions that differ in their id alone, which is filled in.
     """
     execution = who["execution_id"]
-    if not (execution.isalnum() and execution.isascii() and len(execution) <= _MAX_ID_CHARACTERS):
+    if not is_plain_id(execution):
         return None
     others = tuple((name, value) for name, value in who.items() if name != "execution_id")
     found = _cut_out(others, capability, decision, labels)
@@ -103,7 +101,7 @@ def _cut_out(
     Its result depends on its arguments only, so it is cached.
     """
     who = {"execution_id": _EXECUTION, **dict(others)}
-    mark, number = f"m{secrets.token_hex(16)}", secrets.randbelow(10**15) + 10**14
+    mark, number = text_mark(), number_mark()
     what: dict[str, Any] = {**who, "request_id": mark, "capability": capability}
     made = DecisionMade(
         **what,
@@ -121,15 +119,7 @@ def _cut_out(
     ended = OutcomeRecorded(
         **what, status=CallStatus.OK, duration_us=number, bytes_out=number, labels=[]
     )
-    to_hash, to_prev, to_seq, to_ts, rest = encode_event(made)
-    first = (
-        *to_hash.split(mark),
-        *to_prev.split(f'{{"{mark}":""}}'),
-        *to_seq.split(mark),
-        *to_ts.split(f'{{"{mark}":""}}'),
-        rest,
-    )
-    to_hash, to_prev, to_seq, to_ts, rest = encode_event(ended)
-    second = (*to_hash.split(str(number)), to_prev, *to_seq.split(mark), to_ts, rest)
-    # Fewer parts if the encoder had to change a mark.
-    return RecordTexts(first, second) if (len(first), len(second)) == _PARTS else None
+    shown = f'{{"{mark}":""}}'
+    first = cut_out(made, ((mark,), (shown,), (mark,), (shown,), ()))
+    second = cut_out(ended, ((number, number), (), (mark,), (), ()))
+    return None if first is None or second is None else RecordTexts(first, second)

@@ -148,7 +148,7 @@ class AuditLog(AuditSink):
         if not self._segment.takes_encoded(len(records), kind):
             return False
         attempt = self._attempt = WriteAttempt(records)
-        return self._writer.try_commit_encoded(records, attempt)
+        return self._writer.try_commit_encoded(self._segment.witnessing(records, kind), attempt)
 
     def has_recorded(self, events: Sequence[object]) -> bool:
         """Whether an interrupted append of these same objects had written them.

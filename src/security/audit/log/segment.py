@@ -122,10 +122,8 @@ class Segment:
 
     def takes_encoded(self, records: int, kind: str) -> bool:
         """Whether n records of this kind can be committed as they are, and without a sync."""
-        return (
-            not self.slow_commit_due(records)
-            and kind not in _WITNESS_KINDS
-            and (kind != _OUTCOME_KIND or self._checkpoints.signed_seq == self._mentioned)
+        return not self.slow_commit_due(records) and (
+            kind != _OUTCOME_KIND or self._checkpoints.signed_seq == self._mentioned
         )
 
     def slow_commit_due(self, records: int) -> bool:
@@ -193,6 +191,17 @@ class Segment:
         except BaseException:
             self._mentioned = mentioned
             raise
+
+    def witnessing(self, records: Sequence[EncodedRecord], kind: str) -> Sequence[EncodedRecord]:
+        """The records as they are written: those of some kinds say which record is signed.
+
+        As in `encode`, where the text that leads to the time has a NUL.
+        """
+        if kind not in _WITNESS_KINDS:
+            return records
+        signed = self._mentioned = self._checkpoints.signed_seq
+        text = "" if signed is None else f'"signed_seq":{signed},'
+        return [(a, b, c, to_ts.replace("\0", text), e) for a, b, c, to_ts, e in records]
 
     def _witnessing(self, event: AuditEvent) -> AuditEvent:
         signed = self._checkpoints.signed_seq

@@ -62,9 +62,9 @@ class Lease:
         self._expires_at = math.inf
         self._idle_since = math.inf
         self._changed = anyio.Event()
-        # The worker whose code runs. The event is set while there is one.
+        # The worker whose code runs.
         self._running: Spare | None = None
-        self._code_runs = anyio.Event()
+        self._code_runs: anyio.Event | None = None  # set only while someone waits for it
         self._was_stopped = False
         self._loss: str | None = None
 
@@ -133,9 +133,9 @@ class Lease:
 
         The caller cancels this when the run has ended.
         """
-        await self._code_runs.wait()
-        spare = self._running
-        assert spare is not None  # while the event is set
+        while (spare := self._running) is None:
+            self._code_runs = self._code_runs or anyio.Event()
+            await self._code_runs.wait()
         await interrupt(spare.worker)
         self._was_stopped = True
         spare.worker.kill()
@@ -158,7 +158,6 @@ class Lease:
         self, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
         spare = self._spare or await self._borrow()
-        spare.worker.resume()
         try:
             message = await self._run_on(spare, job, calls, on_output)
         except CodeInterruptedError:
@@ -179,11 +178,13 @@ class Lease:
         self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
         self._running = spare
-        self._code_runs.set()
+        waiting, self._code_runs = self._code_runs, None
+        if waiting is not None:
+            waiting.set()
         try:
             return await self._pool.run_on(spare, job, calls, on_output)
         finally:
-            self._running, self._code_runs = None, anyio.Event()
+            self._running = None
 
     async def _drop_worker(self, reason: str) -> None:
         """The code was killed, and its names with it: the next run borrows another worker."""

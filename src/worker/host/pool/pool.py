@@ -210,9 +210,13 @@ class WorkerPool:
     async def run_on(
         self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
-        """Run `job` in a borrowed worker. After an error, raised as by `run`, it is unusable."""
+        """Run `job` in a borrowed worker. After an error, raised as by `run`, it is unusable.
+
+        The worker may be paused: it is resumed when it has the code, and so wakes up once.
+        """
         program = self._find_program(spare, job)
         execution = Supervisor(job, spare.worker, spare.connection, calls, on_output, program)
+        execution.on_sent = spare.worker.resume
         try:
             return await self._supervise(execution, spare)
         finally:

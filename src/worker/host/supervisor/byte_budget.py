@@ -51,7 +51,7 @@ class ByteBudget:
         self._kept = 0
         self.held = 0
         """All bytes that are held now: the sum of the above, kept up to date for every call."""
-        self._freed = anyio.Event()
+        self._freed: anyio.Event | None = None  # set only while someone waits for it
 
     @property
     def _room(self) -> int:
@@ -86,7 +86,7 @@ class ByteBudget:
         finally:
             self._decoding -= taken
             self._change(-taken)
-            self._freed.set()  # also if it had to take nothing
+            self._notify()  # also if it had to take nothing
 
     async def wait_for_request(self, size: int) -> None:
         """Wait until a message of this size can be decoded: it fits, or no call is in flight."""
@@ -116,14 +116,19 @@ class ByteBudget:
         self._change(by)
 
     async def _wait(self) -> None:
-        if self._freed.is_set():
+        if self._freed is None:
             self._freed = anyio.Event()
         await self._freed.wait()
+
+    def _notify(self) -> None:
+        freed, self._freed = self._freed, None
+        if freed is not None:
+            freed.set()
 
     def _change(self, by: int) -> None:
         self.held += by
         if by < 0:
-            self._freed.set()
+            self._notify()
         elif self.held > MUCH_BYTES:
             self.was_large = True
 

@@ -72,6 +72,8 @@ class Supervisor:
     """The compiled source, if the cache has it."""
     on_slow: Callable[[], None] = _noop
     """Called once if the code does not end within SHORT_RUN_SECONDS, or makes a call."""
+    on_sent: Callable[[], None] = _noop
+    """Called once when the code is sent, as far as the channel has room."""
     used_at_result: ResourceUsage | None = None
     """What the code had used when it sent its result, if that can be measured while the worker
     lives; then the caller need not wait until the worker is reaped."""
@@ -93,6 +95,7 @@ class Supervisor:
         # CPU time that the worker used before, to get ready, is not charged to the code.
         self._cpu_start_us = self.worker.cpu_us()
         all_sent = self._send_start()
+        self.on_sent()
         outcome: ResultMessage | Exception | None = None
         try:
             outcome = await self._serve(all_sent)
@@ -170,31 +173,25 @@ class Supervisor:
         needs neither a cancel scope nor a second task.
         """
         started_at = time.monotonic()
-        first = await self._receive_first(all_sent)
-        if isinstance(first, ResultMessage):
-            return first
-        elapsed_ms = (time.monotonic() - started_at) * 1000
-        return await self._serve_with_calls(first, self.job.wall_ms - elapsed_ms, all_sent)
-
-    async def _receive_first(
-        self, all_sent: bool
-    ) -> ResultMessage | Sequence[FromWorker] | LargeMessages:
-        """The result, or the first calls, or messages that are too large to decode here.
-
-        Empty if a limit may have been reached by then, or if the code is not fully sent.
-        """
         limit_s = min(self.job.wall_ms, self.job.worker_limits.cpu_ms) / 1000
         first = await self._receive_within(min(limit_s, SHORT_RUN_SECONDS)) if all_sent else ()
         if isinstance(first, ResultMessage):
             return first
         self.on_slow()
-        if first or not all_sent:
-            return first
-        return await self._receive_within(limit_s - SHORT_RUN_SECONDS)
+        if all_sent and not first:
+            first = await self._receive_within(limit_s - SHORT_RUN_SECONDS)
+            if isinstance(first, ResultMessage):
+                return first
+        elapsed_ms = (time.monotonic() - started_at) * 1000
+        return await self._serve_with_calls(first, self.job.wall_ms - elapsed_ms, all_sent)
 
     async def _receive_within(
         self, seconds: float
     ) -> ResultMessage | Sequence[FromWorker] | LargeMessages:
+        """The result, or the first calls, or messages that are too large to decode here.
+
+        Empty if none of them came in time.
+        """
         try:
             return await self.worker.transport.receive_until(self._process_data, seconds)
         except ReadTimeout:
@@ -211,6 +208,9 @@ class Supervisor:
         """
         if not data:
             self._raise_lost()
+        only = self.connection.take_one(data)
+        if only is not None:  # nearly always
+            return [only] if type(only) is CapabilityRequestMessage else self._handle(only)
         messages = split(self.connection, data)
         if isinstance(messages, LargeMessages):
             return messages

@@ -1,0 +1,117 @@
+"""(6) What only calls need of a broker, made when the first call needs it.
+
+Most executions make no call. All of it is made in the event loop, where no two tasks can make it at
+the same time.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from caps.capabilities.artifacts import Artifact, ArtifactStore
+from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
+from caps.capabilities.broker.invoke import CancellableCall
+from caps.capabilities.broker.services import BrokerServices
+from caps.capabilities.grant import Grant
+from caps.capabilities.identity import Identity
+from caps.capabilities.telemetry.calls import CallTelemetry
+from caps.capabilities.telemetry.tracing import ExecutionSpan
+
+
+class CallsInFlight:
+    """Of one execution: calls that wait for a person, or for their provider."""
+
+    def __init__(self) -> None:
+        self._calls: set[CancellableCall] = set()
+
+    @contextmanager
+    def stoppable(self, capability: str) -> Iterator[CancellableCall]:
+        """What runs within ends when the capability is revoked."""
+        call = CancellableCall(capability)
+        self._calls.add(call)
+        try:
+            yield call
+        finally:
+            self._calls.remove(call)
+
+    def stop(self, capabilities: frozenset[str]) -> None:
+        """Stop the calls of these capabilities."""
+        for call in self._calls:
+            if call.capability in capabilities:
+                call.stop()
+
+
+class CallParts:
+    """The parts of the broker of one execution that refer to none of its calls."""
+
+    def __init__(
+        self,
+        services: BrokerServices,
+        grant: Grant,
+        identity: Identity,
+        span: ExecutionSpan,
+        degraded: str | None,
+        on_decision: Callable[[DecisionSummary], None] | None,
+        on_artifact: Callable[[Artifact], None] | None,
+        outer: CallParts | None,
+    ) -> None:
+        self.grant: Grant = grant if outer is None else grant.revoking(*outer.grant.revoked)
+        self.identity = identity
+        self.audit = services.audit
+        self._services = services
+        self._span = span
+        self._degraded = degraded
+        self._on_decision = on_decision
+        self._on_artifact = on_artifact
+        self._outer = outer
+
+    @functools.cached_property
+    def caller(self) -> dict[str, Any]:
+        """Part of the context of every provider call, and with `degraded` of every record."""
+        return self.identity.who(self.grant.execution_id)
+
+    @functools.cached_property
+    def who(self) -> dict[str, Any]:
+        """What every record of the execution has."""
+        via, degraded = self.identity.via, self._degraded
+        return {**self.caller, "via": via, "degraded": degraded, **self._span.ids}
+
+    @functools.cached_property
+    def telemetry(self) -> CallTelemetry:
+        """Counts the calls."""
+        metrics, redactor = self._services.metrics, self.audit.redactor
+        return CallTelemetry(metrics, self._span, self.grant.terms, redactor)
+
+    @functools.cached_property
+    def artifacts(self) -> ArtifactStore:
+        """What the calls hand out."""
+        around = None if self._outer is None else self._outer.artifacts
+        return ArtifactStore(self.grant.limits, self.grant.policy_id, self._on_artifact, around)
+
+    @functools.cached_property
+    def evidence(self) -> CallEvidence:
+        """The records of the calls."""
+        metrics, redactor = self._services.metrics, self.audit.redactor
+        return CallEvidence(redactor, metrics, self.who, self._on_decision, self.artifacts)
+
+    @functools.cached_property
+    def _in_flight(self) -> CallsInFlight:
+        return CallsInFlight()
+
+    @property
+    def has_listener(self) -> bool:
+        """Whether somebody is notified of each decision."""
+        return self._on_decision is not None
+
+    @property
+    def decisions(self) -> tuple[DecisionSummary, ...]:
+        """All decisions so far."""
+        return tuple(self.evidence.decisions) if "evidence" in self.__dict__ else ()
+
+    @property
+    def handed_out(self) -> tuple[Artifact, ...]:
+        """All artifacts so far."""
+        return tuple(self.artifacts.artifacts) if "artifacts" in self.__dict__ else ()
