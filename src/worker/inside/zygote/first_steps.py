@@ -1,6 +1,7 @@
 """The first steps of a zygote, before it imports what workers need. This module imports little.
 
-A child builds the filter in the meantime.
+A child builds the filter in the meantime. What is loaded from then on goes to memory that is cheap
+to fork, unless real modules are loaded: they may fork as well.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ import sys
 
 from caps.worker.inside.confinement import linux
 from caps.worker.inside.zygote.forked_job import ForkedJob
+from caps.worker.inside.zygote.sealed_memory import SealableMemory, begin_sealable
 
 
 class FirstSteps:
     """What was begun, and must be completed. Not a dataclass: that would import `inspect`."""
 
-    __slots__ = ("filter_job", "host")
+    __slots__ = ("filter_job", "host", "memory")
 
-    def __init__(self, host: int, filter_job: ForkedJob) -> None:
+    def __init__(self, host: int, filter_job: ForkedJob, memory: SealableMemory | None) -> None:
         self.host = host
         self.filter_job = filter_job
+        self.memory = memory
 
 
 def take_first_steps() -> FirstSteps:
@@ -29,10 +32,11 @@ def take_first_steps() -> FirstSteps:
     linux.die_with_parent(signal.SIGKILL)
     _reset_signals()
     filter_job = ForkedJob(_build_filter)
-    if not any(argument.startswith("--module") for argument in sys.argv):
-        # With it, `uuid` would load a library for `uuid1`, which no worker has.
-        sys.modules["_uuid"] = None  # type: ignore[assignment]
-    return FirstSteps(host, filter_job)
+    if any(argument.startswith("--module") for argument in sys.argv):
+        return FirstSteps(host, filter_job, None)
+    # With it, `uuid` would load a library for `uuid1`, which no worker has.
+    sys.modules["_uuid"] = None  # type: ignore[assignment]
+    return FirstSteps(host, filter_job, begin_sealable())
 
 
 def _build_filter() -> bytes:

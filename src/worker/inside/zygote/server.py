@@ -120,6 +120,8 @@ def main(begun: FirstSteps | None = None) -> NoReturn:
     os.dup2(os.pidfd_open(begun.host), _HOST)
     template = _prepare_template(requested, modules, control)
     program, seccomp = parse_filter(begun.filter_job.outcome())
+    if begun.memory is not None:
+        begun.memory.seal()  # from here on, a fork is possible
     if "seccomp" in without:
         program, seccomp = b"", without["seccomp"]
     layers = [
