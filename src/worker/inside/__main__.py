@@ -8,10 +8,15 @@ sys.modules["typing_extensions"] = None  # type: ignore[assignment]
 
 # All that is imported stays, so garbage collections meanwhile would only take time.
 gc.disable()
-import caps.worker.inside.zygote.fork_hooks  # noqa: E402, F401 - imports `random` first of all
+if __name__ == "__main__":
+    from caps.worker.inside.zygote.first_steps import take_first_steps
+
+    first_steps = take_first_steps()
+
+import caps.worker.inside.zygote.fork_hooks  # noqa: E402, F401 - imports `random` before others do
 from caps.worker.inside.zygote.server import main  # noqa: E402 - after the lines above
 
 gc.enable()
 
 if __name__ == "__main__":
-    main()
+    main(first_steps)

@@ -66,7 +66,7 @@ def within_hard_limit(kind: int, limit: int) -> int:
     return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
 
 
-def warm_up_limits(limits: WorkerLimits) -> None:
+def warm_up_limits(limits: WorkerLimits, *, last: bool = True) -> None:  # noqa: ARG001
     """Make the same calls, and change nothing."""
     _cpu_seconds(limits.cpu_ms)
     for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS):

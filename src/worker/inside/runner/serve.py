@@ -8,11 +8,10 @@ descriptor that it has, and the only one it can ever have.
 
 from __future__ import annotations
 
-import gc
 import os
 import resource
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -53,20 +52,22 @@ _MAX_POLL_SECONDS = 1.0
 RealModules = Mapping[str, ModuleType]
 
 
-def drop_interpreter_access(keep: int) -> None:
-    """Give up what only the start-up needed: descriptors, the import system, the command line.
+def drop_import_system() -> None:
+    """Give up what only the start-up needed: the import system, the command line.
 
     After this nothing more can be imported, even if the language layer fails.
     """
-    sys.stdin = sys.stdout = sys.stderr = None
-    os.closerange(keep + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     sys.argv = [""]
     sys.path.clear()
     sys.meta_path.clear()
     sys.path_hooks.clear()
     sys.path_importer_cache.clear()
-    gc.collect()
-    gc.freeze()
+
+
+def close_descriptors(keep: int) -> None:
+    """Close all descriptors above `keep`, and give up the standard streams."""
+    sys.stdin = sys.stdout = sys.stderr = None
+    os.closerange(keep + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
 class WorkerTemplate:
@@ -76,10 +77,17 @@ class WorkerTemplate:
     need not create it.
     """
 
-    def __init__(self, script: list[bytes], real: RealModules, *, restricted: bool) -> None:
+    def __init__(
+        self,
+        script: list[bytes],
+        real: RealModules,
+        *,
+        restricted: bool,
+        channel: Channel | None = None,
+    ) -> None:
         self.restricted = restricted
         self.warm_up = WarmUp(script, real, restricted=restricted)
-        self.channel = Channel(CHANNEL)
+        self.channel = channel or Channel(CHANNEL)
         self.space = UserSpace(self.channel, real, restricted=restricted)
 
     def queue_ready(self) -> None:
@@ -105,11 +113,11 @@ def serve_execution(template: WorkerTemplate) -> NoReturn:
         exit_worker(OUT_OF_MEMORY if template.channel.lost_input else 2)
 
 
-def serve(template: WorkerTemplate) -> None:
+def serve(template: WorkerTemplate, limit: Callable[..., None] = limit_resources) -> None:
     """One execution, or the cells of one session, from the ready message to the last result.
 
     Or one source to compile: then this process never runs any code. While it is idle at the start,
-    it performs its warm-up.
+    it performs its warm-up. `limit` applies the limits; a rehearsal in the zygote has another one.
     """
     channel, restricted = template.channel, template.restricted
     channel.flush()  # sends the ready message
@@ -118,7 +126,7 @@ def serve(template: WorkerTemplate) -> None:
     template.space.enter()
     first = channel.next_message()
     if isinstance(first, ManifestMessage):
-        serve_cells(channel, template.space, first, restricted=restricted)
+        serve_cells(channel, template.space, first, limit, restricted=restricted)
     elif isinstance(first, CompileMessage):
         serve_compilation(channel, first, restricted=restricted)
     else:
@@ -126,14 +134,19 @@ def serve(template: WorkerTemplate) -> None:
 
 
 def serve_cells(
-    channel: Channel, space: UserSpace, manifest: ManifestMessage, *, restricted: bool
+    channel: Channel,
+    space: UserSpace,
+    manifest: ManifestMessage,
+    limit: Callable[..., None],
+    *,
+    restricted: bool,
 ) -> None:
     """Run one program, or in a session one program after another."""
     is_granted = False
     while True:
         start = channel.next_start()
         channel.interrupts.begin()
-        limit_resources(start.limits, last=not manifest.session)
+        limit(start.limits, last=not manifest.session)
         try:
             program = load_program(start, restricted=restricted)
             if start.check:

@@ -29,7 +29,7 @@ from caps.protocol.messages import (
     StartMessage,
     WorkerLimits,
 )
-from caps.worker.inside.channel.channel import NOTHING, Channel, python_version
+from caps.worker.inside.channel.channel import Channel, python_version
 from caps.worker.inside.confinement.rlimits import warm_up_limits
 from caps.worker.inside.language.compiler import compile_source, compile_unrestricted, pack, unpack
 from caps.worker.inside.runner.run import run
@@ -81,27 +81,36 @@ _ENTRY = ManifestEntry.of(
 )
 
 
-class ScriptedChannel(Channel):
-    """A channel that receives the recorded script, and whose output is dropped."""
+class ScriptedHost:
+    """Sends the recorded script to one channel, and drops what it writes."""
 
     def __init__(self, script: list[bytes]) -> None:
-        super().__init__(0)
         self._script = list(script)
-        self._poll: Any = self
 
-    def poll(self, _timeout_ms: int | None = None) -> bool:
+    def poll(self, _timeout_ms: float | None = None) -> bool:
         """Replaces `select.poll`: whether there is something to read."""
         return bool(self._script)
 
-    def _read(self) -> None:
-        self._unparsed.append(self._script.pop(0))
+    def read(self, _descriptor: int, _size: int) -> bytes:
+        """Replaces `os.read`."""
+        return self._script.pop(0)
 
-    def _write(self) -> None:
-        self._unwritten = NOTHING
+    def write(self, _descriptor: int, data: memoryview) -> int:
+        """Replaces `os.write`."""
+        return len(data)
 
 
-def record_host_script() -> list[bytes]:
-    """What the host sends in a warm-up. Runs in the zygote, once."""
+def scripted_channel(script: list[bytes]) -> Channel:
+    """A channel without a descriptor. It has the type of every other, and runs the same code: what
+    Python specialises for one is of use for the other."""
+    channel, host = Channel(0), ScriptedHost(script)
+    parts: Any = channel
+    parts._poll, parts._read_some, parts._write_some = host, host.read, host.write
+    return channel
+
+
+def record_host_script(source: str = _SOURCE, program: bytes = b"") -> list[bytes]:
+    """What the host sends in a warm-up. Runs in the zygote. The code may call `stage.ask` once."""
     host, worker = HostConnection(), Channel(0)
     host.receive(_encode_from_worker(worker, ReadyMessage, **_READY))
     start = host.send(
@@ -112,7 +121,11 @@ def record_host_script() -> list[bytes]:
             capabilities=[_ENTRY],
             **host.stamp(),
         )
-    ) + host.send(StartMessage(source=_SOURCE, filename=_FILENAME, limits=_LIMITS, **host.stamp()))
+    ) + host.send(
+        StartMessage(
+            source=source, filename=_FILENAME, limits=_LIMITS, program=program, **host.stamp()
+        )
+    )
     worker.connection.receive(start)
     host.receive(_encode_from_worker(worker, StartedMessage))
     request = {"request_id": "r1", "capability": _ENTRY.name, "payload": {"question": "who?"}}
@@ -131,7 +144,7 @@ class WarmUp:
     def __init__(
         self, script: list[bytes], real: Mapping[str, ModuleType], *, restricted: bool
     ) -> None:
-        self._channel = ScriptedChannel(script)
+        self._channel = scripted_channel(script)
         self._space = UserSpace(self._channel, real, restricted=restricted)
         self._restricted = restricted
 

@@ -2,7 +2,7 @@
 
 It imports what workers need, gives up its rights, and prepares the filter that its children load.
 It has one thread and never sees untrusted input: orders come from the host only, and the warm-up,
-which it runs a few times while there are no orders, is our own code.
+which it runs a few times before it is ready, is our own code.
 
 When the control socket closes or the host's process ends, the zygote exits. It is the first process
 of its pid namespace, so the kernel kills every worker with it. A zygote that is stopped cannot do
@@ -40,11 +40,16 @@ from caps.protocol.zygote_messages import (
 )
 from caps.worker.inside.confinement import linux
 from caps.worker.inside.confinement.layers import confine_zygote, limit_zygote, prepare_confinement
-from caps.worker.inside.confinement.seccomp import build_filter, parse_filter
+from caps.worker.inside.confinement.seccomp import parse_filter
 from caps.worker.inside.language.known_private_names import record_loaded_names
 from caps.worker.inside.language.version import sources_digest
 from caps.worker.inside.packages.machine import describe_machine
-from caps.worker.inside.runner.serve import CHANNEL, WorkerTemplate, drop_interpreter_access
+from caps.worker.inside.runner.serve import (
+    CHANNEL,
+    WorkerTemplate,
+    close_descriptors,
+    drop_import_system,
+)
 from caps.worker.inside.runner.warmup import WarmUp, record_host_script
 from caps.worker.inside.stdlib.importer import load_facades
 from caps.worker.inside.stdlib.real_modules import RealModuleError, load_real_modules
@@ -54,17 +59,16 @@ from caps.worker.inside.zygote.arguments import (
     parse_arguments,
     requested_modules,
 )
+from caps.worker.inside.zygote.first_steps import FirstSteps, take_first_steps
 from caps.worker.inside.zygote.fork import WorkerSetup, become_worker
-from caps.worker.inside.zygote.forked_job import ForkedJob
 from caps.worker.inside.zygote.immortal import keep_for_ever
+from caps.worker.inside.zygote.rehearsal import rehearse
 
 _fork = os.fork  # workers with real modules get one that refuses
 
 _CONTROL = 0
 _HOST = 1
 _RULESET = 2  # replaces the standard error, once nothing more is written there
-_WARM_UPS = 10  # Python specialises a function when it runs the ninth time
-_IDLE_MS = 20
 # An order has at most two descriptors: a channel, and the entry of a group.
 _FDS_BUFFER_BYTES = _socket.CMSG_SPACE(2 * array.array("i").itemsize)
 
@@ -106,29 +110,18 @@ _PROCESS = Layer(
 )
 
 
-def main() -> NoReturn:
+def main(begun: FirstSteps | None = None) -> NoReturn:
     """Prepare, confine, and fork on order until the host has ended."""
+    begun = begun or take_first_steps()
     requested, modules = parse_arguments(sys.argv[1:]), requested_modules(sys.argv[1:])
     without = disabled_layers(requested)
-    host = os.getppid()
-    linux.die_with_parent(signal.SIGKILL)
-    _reset_signals()
     control = _socket.socket(fileno=_CONTROL)
     # The control socket may outlive the host in a child that it forked; this pidfd shows its end.
-    os.dup2(os.pidfd_open(host), _HOST)
-    filter_job = ForkedJob(build_filter)
-    load_facades()
-    script = record_host_script()
-    sources_digest()
-    # What a warm-up creates permanently is shared by all workers.
-    WarmUp(script, {}, restricted=True).perform()
-    if Argument.WITH_TOOLS in requested:
-        for tool in _TOOLS:
-            importlib.import_module(tool)
-    program, seccomp = parse_filter(filter_job.outcome())
-    real = _load_modules(modules, control)
-    if modules and Argument.WITH_TOOLS not in requested:  # attacks in tests make the real calls
-        describe_machine()
+    os.dup2(os.pidfd_open(begun.host), _HOST)
+    template = _prepare_template(requested, modules, control)
+    program, seccomp = parse_filter(begun.filter_job.outcome())
+    if begun.memory is not None:
+        begun.memory.seal()  # from here on, a fork is possible
     if "seccomp" in without:
         program, seccomp = b"", without["seccomp"]
     layers = [
@@ -140,35 +133,49 @@ def main() -> NoReturn:
     ]
     # Again: the kernel forgets it when a process changes its user.
     linux.die_with_parent(signal.SIGKILL)
-    if os.getppid() != host:  # it ended before the call above, which has no effect then
+    if os.getppid() != begun.host:  # it ended before the call above, which has no effect then
         os._exit(0)
     if _in_a_pid_namespace(layers):
         _become_first_process()
-    template = WorkerTemplate(script, real, restricted="language" not in without)
-    if not modules and Argument.WITH_TOOLS not in requested:
-        record_loaded_names()  # nothing else will be loaded later
-    template.queue_ready()
-    signal.signal(signal.SIGINT, template.channel.interrupts.on_signal)
-    if Argument.WITH_TOOLS not in requested:
-        _unload_modules(has_real_modules=bool(modules))
-    drop_interpreter_access(_HOST)
+    close_descriptors(_HOST)
     setup = WorkerSetup(
         prepare_confinement(program, without, _RULESET, CHANNEL),
         template,
         linux.prepared_death_with_parent(signal.SIGKILL),
     )
-    Zygote(control, setup, script).serve(layers)
+    # What the collector would free later, each worker would free for itself, and copy the pages.
+    gc.collect()
+    gc.freeze()
+    Zygote(control, setup).serve(layers)
 
 
-def _reset_signals() -> None:
-    """Undo what this process inherited: a host may block signals, or ignore some of them.
-
-    If SIGCHLD is ignored, the kernel reaps the children itself, and no exit status can be read.
-    SIGXCPU tells that a worker used up its CPU time.
-    """
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for number in (signal.SIGCHLD, signal.SIGXCPU):
-        signal.signal(number, signal.SIG_DFL)
+def _prepare_template(
+    requested: frozenset[Argument], modules: tuple[str, ...], control: _socket.socket
+) -> WorkerTemplate:
+    """Load everything, and prepare what workers start with. Nothing can be imported afterwards."""
+    load_facades()
+    script = record_host_script()
+    sources_digest()
+    # What a warm-up creates permanently is shared by all workers.
+    WarmUp(script, {}, restricted=True).perform()
+    has_tools = Argument.WITH_TOOLS in requested
+    for tool in _TOOLS if has_tools else ():
+        importlib.import_module(tool)
+    real = _load_modules(modules, control)
+    if modules and not has_tools:  # attacks in tests make the real calls
+        describe_machine()
+    restricted = Argument.WITHOUT_LANGUAGE not in requested
+    template = WorkerTemplate(script, real, restricted=restricted)
+    if not modules and not has_tools:
+        record_loaded_names()  # nothing else will be loaded later
+    template.queue_ready()
+    signal.signal(signal.SIGINT, template.channel.interrupts.on_signal)
+    if not has_tools:
+        _unload_modules(has_real_modules=bool(modules))
+    drop_import_system()
+    rehearse(script)
+    keep_for_ever()
+    return template
 
 
 def _unload_modules(*, has_real_modules: bool) -> None:
@@ -229,12 +236,9 @@ def _become_first_process() -> None:
 class Zygote:
     """Forks on order and reaps what it forked."""
 
-    def __init__(self, control: _socket.socket, setup: WorkerSetup, script: list[bytes]) -> None:
-        """`script` is used for the warm-up while there are no orders."""
+    def __init__(self, control: _socket.socket, setup: WorkerSetup) -> None:
         self._control = control
         self._setup = setup
-        self._script = script
-        self._warm_ups_left = _WARM_UPS
         self._workers: dict[int, tuple[int, int]] = {}
         self._poll = select.poll()
         self._poll.register(control.fileno(), select.POLLIN)
@@ -245,28 +249,13 @@ class Zygote:
         """Report the layers, then wait for orders and for exits of workers."""
         self._send(ZygoteReady(layers=layers))
         while True:
-            waiting = self._poll.poll(_IDLE_MS if self._warm_ups_left else None)
-            if not waiting:
-                self._warm_up()
-            for descriptor, _ in waiting:
+            for descriptor, _ in self._poll.poll():
                 if descriptor == self._control.fileno():
                     self._handle_order()
                 elif descriptor == _HOST:
                     os._exit(0)  # process 1 exits, so the kernel kills all workers
                 else:
                     self._reap(descriptor)
-
-    def _warm_up(self) -> None:
-        """Use idle time, a few times in total, to run what workers run: harmless code of ours.
-
-        Python specialises code in place when it has run often enough. If that is done here, a child
-        need not do it, nor copy the pages that it would change.
-        """
-        self._warm_ups_left -= 1
-        WarmUp(self._script, {}, restricted=True).perform()
-        gc.freeze()
-        if not self._warm_ups_left:
-            keep_for_ever()
 
     def _handle_order(self) -> None:
         data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, _FDS_BUFFER_BYTES)

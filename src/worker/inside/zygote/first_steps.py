@@ -1,0 +1,57 @@
+"""The first steps of a zygote, before it imports what workers need. This module imports little.
+
+A child builds the filter in the meantime. What is loaded from then on goes to memory that is cheap
+to fork, unless real modules are loaded: they may fork as well.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from caps.worker.inside.confinement import linux
+from caps.worker.inside.zygote.forked_job import ForkedJob
+from caps.worker.inside.zygote.sealed_memory import SealableMemory, begin_sealable
+
+
+class FirstSteps:
+    """What was begun, and must be completed. Not a dataclass: that would import `inspect`."""
+
+    __slots__ = ("filter_job", "host", "memory")
+
+    def __init__(self, host: int, filter_job: ForkedJob, memory: SealableMemory | None) -> None:
+        self.host = host
+        self.filter_job = filter_job
+        self.memory = memory
+
+
+def take_first_steps() -> FirstSteps:
+    """Called once, in the process that the host has started."""
+    host = os.getppid()
+    linux.die_with_parent(signal.SIGKILL)
+    _reset_signals()
+    filter_job = ForkedJob(_build_filter)
+    if any(argument.startswith("--module") for argument in sys.argv):
+        return FirstSteps(host, filter_job, None)
+    # With it, `uuid` would load a library for `uuid1`, which no worker has.
+    sys.modules["_uuid"] = None  # type: ignore[assignment]
+    return FirstSteps(host, filter_job, begin_sealable())
+
+
+def _build_filter() -> bytes:
+    """Runs in the child, which imports what it needs itself."""
+    from caps.worker.inside.confinement.seccomp import build_filter
+
+    return build_filter()
+
+
+def _reset_signals() -> None:
+    """Undo what this process inherited: a host may block signals, or ignore some of them.
+
+    If SIGCHLD is ignored, the kernel reaps the children itself, and no exit status can be read.
+    SIGXCPU tells that a worker used up its CPU time.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in (signal.SIGCHLD, signal.SIGXCPU):
+        signal.signal(number, signal.SIG_DFL)
