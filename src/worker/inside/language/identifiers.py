@@ -10,7 +10,7 @@ from __future__ import annotations
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
 # Generators, coroutines, asynchronous generators and tracebacks: all their own attributes.
-_INTERPRETER_PREFIXES = ("gi_", "cr_", "ag_", "tb_", "co_")
+_INTERPRETER_PREFIXES = frozenset({"gi_", "cr_", "ag_", "tb_", "co_"})
 _INTERPRETER_NAMES = INSPECT_ATTRIBUTES | {
     "f_back",
     "f_builtins",
@@ -84,6 +84,8 @@ CHECKED = FORMATTERS | REFLECTED | {"__init__", "mro", "obj"}
 # In a decimal context these point into its memory but do not keep it alive. Any object may have
 # attributes of these names, so only reading them is checked.
 SIGNALS = frozenset({"flags", "traps"})
+# Every attribute whose read needs a look at the object, whoever owns it.
+GUARDED_READS = CHECKED | SIGNALS
 
 # Names with an underscore that are nevertheless the public API of namedtuples and enums.
 NAMEDTUPLE_NAMES = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})
@@ -109,9 +111,11 @@ FROZEN_IN_CLASS = _dunders("doc match_args slots")
 
 def refusal(name: str) -> str | None:
     """Why user code must not use the identifier `name`; None if it may."""
+    if "_" not in name:
+        return None  # as most names; all that are refused have one
     if name.startswith("__") and name.endswith("__") and len(name) > 4:
         return f"`{name}` reaches into the interpreter"
-    if name.startswith(_INTERPRETER_PREFIXES) or name in _INTERPRETER_NAMES:
+    if name[:3] in _INTERPRETER_PREFIXES or name in _INTERPRETER_NAMES:
         return f"`{name}` reaches into the interpreter"
     return None
 
