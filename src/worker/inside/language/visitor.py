@@ -1,8 +1,9 @@
-"""(4) Walks the syntax tree as RestrictedPython and `ast` do, in a third of the time.
+"""(4) Walks the syntax tree as RestrictedPython and `ast` do, in a fraction of the time.
 
 They build the name of a visitor and look it up again at every node. Here it is looked up once for
-each type of node. Which nodes are visited, in which order, and how the return value of a visitor is
-used are the same: a node without a visitor is refused.
+each type of node; and operators, in which nothing could be refused, are passed over. Which other
+nodes are visited, in which order, and how the return value of a visitor is used are the same: a
+node without a visitor is refused.
 """
 
 from __future__ import annotations
