@@ -10,7 +10,7 @@ from __future__ import annotations
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
 # Generators, coroutines, asynchronous generators and tracebacks: all their own attributes.
-_INTERPRETER_PREFIXES = frozenset({"gi_", "cr_", "ag_", "tb_", "co_"})
+_INTERPRETER_PREFIXES = ("gi_", "cr_", "ag_", "tb_", "co_")
 _INTERPRETER_NAMES = INSPECT_ATTRIBUTES | {
     "f_back",
     "f_builtins",
@@ -111,11 +111,9 @@ FROZEN_IN_CLASS = _dunders("doc match_args slots")
 
 def refusal(name: str) -> str | None:
     """Why user code must not use the identifier `name`; None if it may."""
-    if "_" not in name:
-        return None  # as most names; all that are refused have one
     if name.startswith("__") and name.endswith("__") and len(name) > 4:
         return f"`{name}` reaches into the interpreter"
-    if name[:3] in _INTERPRETER_PREFIXES or name in _INTERPRETER_NAMES:
+    if name.startswith(_INTERPRETER_PREFIXES) or name in _INTERPRETER_NAMES:
         return f"`{name}` reaches into the interpreter"
     return None
 

@@ -124,7 +124,9 @@ class Transformer(CachedVisitor):
         self.refuse(node, f"`{type(node).__name__}` is not supported")
 
     def check(self, node: ast.AST, name: str | None) -> None:
-        message = refusal(name) if name is not None else None
+        if name is None or "_" not in name:
+            return  # as most names; all that are refused have one
+        message = refusal(name)
         if message is not None:
             self.refuse(node, message)
 
@@ -153,6 +155,8 @@ class Transformer(CachedVisitor):
     # -- names ----------------------------------------------------------------------------------
 
     def visit_Name(self, node: ast.Name) -> Any:
+        if "_" not in node.id:
+            return node  # as in `check`
         message = refusal(node.id)
         if message is not None and not self._is_allowed_variable(node):
             self.refuse(node, message)
