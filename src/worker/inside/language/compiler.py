@@ -81,7 +81,7 @@ def unpack(packed: bytes, source: str, filename: str, *, restricted: bool) -> Pr
     return Program(
         code,
         filename,
-        tuple(_LINE_END.split(source)),
+        _split_lines(source),
         restricted=restricted,
         private_names=frozenset(private_names),
         unguarded=frozenset(unguarded),
@@ -96,7 +96,7 @@ def compile_unrestricted(source: str, filename: str) -> Program:
         keep = ast.Assign(targets=[ast.Name(RESULT_NAME, ast.Store())], value=body[-1].value)
         body[-1] = ast.fix_missing_locations(ast.copy_location(keep, body[-1]))
     code = _compile_tree(tree, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    lines = tuple(_LINE_END.split(source))
+    lines = _split_lines(source)
     return Program(code, filename, lines, restricted=False, unguarded=frozenset())
 
 
@@ -135,6 +135,11 @@ class WithoutCollection:
             gc.enable()
 
 
+def _split_lines(source: str) -> tuple[str, ...]:
+    # Without a regular expression as long as there is only one kind of line ending.
+    return tuple(_LINE_END.split(source) if "\r" in source else source.split("\n"))
+
+
 def compile_source(source: str, filename: str = "<agent>") -> Program:
     """Parse, check and compile. Raises a SourceError that says what is wrong and where."""
     return _compile(source, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
@@ -156,7 +161,7 @@ def _compile(source: str, filename: str, mode: str, flags: int, *, synced: bool 
             kind="refused",
             problems=[],
         )
-    lines = tuple(_LINE_END.split(source))
+    lines = _split_lines(source)
     with warnings.catch_warnings(), WithoutCollection():
         warnings.simplefilter("ignore")
         try:
@@ -165,6 +170,7 @@ def _compile(source: str, filename: str, mode: str, flags: int, *, synced: bool 
             if synced and isinstance(tree, ast.Module):
                 sync_functions(tree)
             code = _compile_tree(tree, filename, mode, flags)
+            del tree  # before the garbage collector, which would go through it
         except SyntaxError as error:
             raise _syntax_error(error, lines) from None
         except (RecursionError, MemoryError):

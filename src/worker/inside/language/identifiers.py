@@ -84,6 +84,8 @@ CHECKED = FORMATTERS | REFLECTED | {"__init__", "mro", "obj"}
 # In a decimal context these point into its memory but do not keep it alive. Any object may have
 # attributes of these names, so only reading them is checked.
 SIGNALS = frozenset({"flags", "traps"})
+# Every attribute whose read needs a look at the object, whoever owns it.
+GUARDED_READS = CHECKED | SIGNALS
 
 # Names with an underscore that are nevertheless the public API of namedtuples and enums.
 NAMEDTUPLE_NAMES = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})

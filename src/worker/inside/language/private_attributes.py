@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from RestrictedPython.transformer import copy_locations
 
@@ -58,25 +58,48 @@ def _is_clean(variable: str, operator: ast.cmpop) -> ast.expr:
     return ast.Compare(kind, [operator], [ast.Name(CLEAN_CLASSES, ast.Load())])
 
 
-def stable_self(function: FunctionNode) -> str | None:
-    """The name of the parameter `self` or `cls` if `function` never rebinds it, else None."""
-    parameters = [*function.args.posonlyargs, *function.args.args]
+class EntryCheck:
+    """The private attributes that a check at the start of a method has to cover.
+
+    Whether the method rebinds its parameter `self` or `cls` is looked up when the first such
+    attribute is met: most methods have none. The guards that were added until then bind no names.
+    """
+
+    __slots__ = ("_attributes", "_is_stable", "_method", "variable")
+
+    def __init__(self, method: FunctionNode, variable: str) -> None:
+        self.variable = variable
+        self._method = method
+        self._is_stable: bool | None = None
+        self._attributes: dict[str, ast.expr] = {}
+
+    def covers(self, name: str, node: ast.expr) -> bool:
+        """Whether the check covers the attribute `name`, which is used at `node`."""
+        if self._is_stable is None:
+            self._is_stable = list(_bound_names(self._method)).count(self.variable) == 1
+        if self._is_stable:
+            self._attributes.setdefault(name, node)
+        return self._is_stable
+
+    def emit(self) -> list[ast.stmt]:
+        """A statement that raises unless all these attributes are the user's; none without any."""
+        if not self._attributes:
+            return []
+        place = next(iter(self._attributes.values()))
+        value = ast.Name(self.variable, ast.Load())
+        check = ast.Expr(guarded(OWNED_GUARD, value, place, *self._attributes))
+        statement = ast.If(test=_is_clean(self.variable, ast.NotIn()), body=[check], orelse=[])
+        copy_locations(check, place)
+        copy_locations(statement, place)
+        return [statement]
+
+
+def entry_check(method: FunctionNode) -> EntryCheck | None:
+    """The check for the first parameter of `method`, if it is `self` or `cls`."""
+    parameters = method.args.posonlyargs or method.args.args
     if not parameters or parameters[0].arg not in _SELF_NAMES:
         return None
-    name = parameters[0].arg
-    bindings = sum(1 for bound in _bound_names(function) if bound == name)
-    return name if bindings == 1 else None
-
-
-def emit_entry_check(variable: str, attributes: Mapping[str, ast.expr]) -> ast.stmt:
-    """A statement that raises unless all these private attributes are the user's."""
-    place = next(iter(attributes.values()))
-    value = ast.Name(variable, ast.Load())
-    check = ast.Expr(guarded(OWNED_GUARD, value, place, *attributes))
-    statement = ast.If(test=_is_clean(variable, ast.NotIn()), body=[check], orelse=[])
-    copy_locations(check, place)
-    copy_locations(statement, place)
-    return statement
+    return EntryCheck(method, parameters[0].arg)
 
 
 def _bound_names(function: FunctionNode) -> Iterator[str | None]:

@@ -33,10 +33,10 @@ from RestrictedPython.transformer import copy_locations
 from caps.worker.inside.language.format_strings import is_plain_template
 from caps.worker.inside.language.identifiers import (
     ASSIGNABLE_IN_CLASS,
-    CHECKED,
     DEFINABLE,
     FORMATTERS,
     FROZEN_IN_CLASS,
+    GUARDED_READS,
     HOOKS,
     OPERATIONS,
     READABLE,
@@ -57,11 +57,11 @@ from caps.worker.inside.language.inlined_calls import (
 )
 from caps.worker.inside.language.known_private_names import is_unused_name
 from caps.worker.inside.language.private_attributes import (
+    EntryCheck,
     FunctionNode,
-    emit_entry_check,
     emit_own_check,
+    entry_check,
     guarded,
-    stable_self,
 )
 from caps.worker.inside.language.visitor import CachedVisitor
 
@@ -100,9 +100,8 @@ class Transformer(CachedVisitor):
         self._class_name: str | None = None
         # Whether the class body that is being visited assigns one of `FROZEN_IN_CLASS`.
         self._assigns_frozen = False
-        # Variables that are checked at the start of their function, and the private attributes
-        # that this check has to cover.
-        self._entry_checked: dict[str, dict[str, ast.expr]] = {}
+        # By variable: those that may be checked at the start of their function.
+        self._entry_checks: dict[str, EntryCheck] = {}
         # Every private attribute that the source uses.
         self.private_names: set[str] = set()
         # Those that only the user's own code uses: see `known_private_names`.
@@ -125,7 +124,9 @@ class Transformer(CachedVisitor):
         self.refuse(node, f"`{type(node).__name__}` is not supported")
 
     def check(self, node: ast.AST, name: str | None) -> None:
-        message = refusal(name) if name is not None else None
+        if name is None or "_" not in name:
+            return  # as most names; all that are refused have one
+        message = refusal(name)
         if message is not None:
             self.refuse(node, message)
 
@@ -140,12 +141,22 @@ class Transformer(CachedVisitor):
     visit_Match = visit_MatchOr = visit_MatchSequence = visit_MatchSingleton = _visit_contents
     visit_MatchValue = _visit_contents
 
+    # The same as in the base class, without its method in between.
+    visit_Assert = visit_BinOp = visit_BoolOp = visit_Break = visit_Compare = _visit_contents
+    visit_Continue = visit_Delete = visit_Dict = visit_Expr = visit_FormattedValue = _visit_contents
+    visit_If = visit_IfExp = visit_JoinedStr = visit_List = visit_Pass = _visit_contents
+    visit_Raise = visit_Return = visit_Set = visit_Slice = visit_Starred = _visit_contents
+    visit_Try = visit_Tuple = visit_UnaryOp = visit_While = visit_withitem = _visit_contents
+    visit_Yield = visit_YieldFrom = _visit_contents
+
     def visit_Constant(self, node: ast.Constant) -> Any:
         return node  # it has no children to check
 
     # -- names ----------------------------------------------------------------------------------
 
     def visit_Name(self, node: ast.Name) -> Any:
+        if "_" not in node.id:
+            return node  # as in `check`
         message = refusal(node.id)
         if message is not None and not self._is_allowed_variable(node):
             self.refuse(node, message)
@@ -194,6 +205,9 @@ class Transformer(CachedVisitor):
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         value = self.visit(node.value)
         name = node.attr
+        if "_" not in name and name not in GUARDED_READS:
+            node.value = value
+            return node  # no rule is about such a name
         if isinstance(node.ctx, ast.Load):
             return self._read(node, value, name)
         if isinstance(node.ctx, ast.Store) and name in WRITABLE:
@@ -206,7 +220,7 @@ class Transformer(CachedVisitor):
     def _read(self, node: ast.Attribute, value: ast.expr, name: str) -> Any:
         if name == "__class__":
             return guarded(TYPE_GUARD, value, node)
-        if name in CHECKED or name in SIGNALS:
+        if name in GUARDED_READS:
             read = guarded(READ_GUARD, value, node, name)
             return inline_super_init(node, read) if self._in_init and is_super_init(node) else read
         if name in HOOKS:
@@ -223,9 +237,10 @@ class Transformer(CachedVisitor):
         if is_unused_name(name):
             self.unguarded.add(name)
             return value
-        if isinstance(value, ast.Name) and value.id in self._entry_checked:
-            self._entry_checked[value.id].setdefault(name, node)
-            return value
+        if isinstance(value, ast.Name):
+            check = self._entry_checks.get(value.id)
+            if check is not None and check.covers(name, node):
+                return value
         return emit_own_check(value, node, name)
 
     def visit_Call(self, node: ast.Call) -> Any:
@@ -249,7 +264,7 @@ class Transformer(CachedVisitor):
         if isinstance(target, ast.Attribute) and target.attr in WRITABLE:
             self.refuse(node, f"`{target.attr}` can only be assigned")
         node = self._visit_contents(node)
-        if isinstance(target, ast.Attribute) and target.attr in CHECKED | SIGNALS:
+        if isinstance(target, ast.Attribute) and target.attr in GUARDED_READS:
             # The attribute is also read, and the operand on the right gets the value.
             target.value = guarded(CHANGE_GUARD, target.value, target, target.attr)
         return node
@@ -268,18 +283,19 @@ class Transformer(CachedVisitor):
             self.check(node, node.name)
         # Decorators, defaults and annotations belong to the enclosing scope.
         self._visit_signature(node)
-        saved = self._in_class, self._in_function, self._in_init, self._entry_checked
-        variable = stable_self(node) if self._in_class else None
+        saved = self._in_class, self._in_function, self._in_init, self._entry_checks
+        check = entry_check(node) if self._in_class else None
         self._in_init = self._in_class and node.name == "__init__"
         self._in_class, self._in_function = False, True
-        self._entry_checked = {**self._entry_checked, **({variable: {}} if variable else {})}
+        if check is not None:
+            self._entry_checks = {**self._entry_checks, check.variable: check}
         try:
-            node.body = self._visit_body(node.body)
-            if variable and self._entry_checked[variable]:
-                check = emit_entry_check(variable, self._entry_checked[variable])
-                node.body.insert(_docstring_length(node), check)
+            self.visit_all(node.body)
+            if check is not None and (statements := check.emit()):
+                start = _docstring_length(node)
+                node.body[start:start] = statements
         finally:
-            self._in_class, self._in_function, self._in_init, self._entry_checked = saved
+            self._in_class, self._in_function, self._in_init, self._entry_checks = saved
         if self._in_class and node.name in HOOKS:
             hook = ast.Call(ast.Name(HOOK_GUARD, ast.Load()), [ast.Constant(node.name)], [])
             copy_locations(hook, node)
@@ -289,27 +305,23 @@ class Transformer(CachedVisitor):
     visit_FunctionDef = visit_AsyncFunctionDef = _visit_function
 
     def _visit_signature(self, node: FunctionNode) -> None:
-        node.decorator_list = [self.visit(one) for one in node.decorator_list]
+        self.visit_all(node.decorator_list)
         self._visit_type_parameters(node)
         node.args = self.visit(node.args)
         if node.returns is not None:
             node.returns = self.visit(node.returns)
-
-    def _visit_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        visited = [self.visit(statement) for statement in body]
-        return [one for part in visited for one in (part if isinstance(part, list) else [part])]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         self.check(node, node.name)
         if getattr(node, "type_params", []):
             self._refuse_mangled(node)
         for outside in (node.decorator_list, node.bases, node.keywords):
-            outside[:] = [self.visit(part) for part in outside]
+            self.visit_all(outside)
         self._visit_type_parameters(node)
         saved = self._in_class, self._class_name, self._assigns_frozen
         self._in_class, self._class_name, self._assigns_frozen = True, node.name, False
         try:
-            node.body = self._visit_body(node.body)
+            self.visit_all(node.body)
             if self._assigns_frozen:
                 freeze = ast.Expr(ast.Call(ast.Name(FREEZE_GUARD, ast.Load()), [], []))
                 copy_locations(freeze, node)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import gc
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,6 +55,34 @@ def test_garbage_that_evaluates_is_not_collected_while_source_compiles() -> None
 
 
 @pytest.mark.usefixtures("collector")
+def test_the_collector_finds_no_syntax_tree(collector: None) -> None:
+    """When it runs again the tree is gone: to go through it would take longer than to free it."""
+    found: list[Any] = []
+
+    def look(_phase: str, _info: dict[str, int]) -> None:
+        found.append([one for one in gc.get_objects(generation=0) if isinstance(one, ast.AST)])
+
+    gc.collect()
+    gc.callbacks.append(look)
+    try:
+        compile_source(LONG)
+        gc.collect()
+    finally:
+        gc.callbacks.remove(look)
+    assert found[:1] == [[]]
+
+
+@pytest.mark.parametrize(
+    "source", ["", "a", "a\n", "a\n\nb", "a\r\nb", "a\rb\nc\r\n", "'a\x0b\x0c\u2028b'\nc"]
+)
+def test_the_lines_of_a_program_are_those_that_python_counts(source: str) -> None:
+    """Only three line endings count, whichever a source has."""
+    lines = tuple(re.split("\r\n|\r|\n", source))
+    program = compile_source(source)
+    assert program.lines == lines
+    assert unpack(pack(program), source, "<agent>", restricted=True).lines == lines
+
+
 def test_a_collector_that_is_off_stays_off() -> None:
     """Compiling changes nothing for what runs next."""
     gc.disable()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
+from caps.worker.inside.language import visitor
 from caps.worker.inside.language.transformer import Transformer
 from caps.worker.inside.language.visitor import CachedVisitor
 from support.language_files import constructs
@@ -55,6 +56,12 @@ class Unheard(ast.expr):
     _fields = ()
 
 
+class UnheardOperator(ast.operator):
+    """An operator of some later Python."""
+
+    _fields = ()
+
+
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_program_becomes_the_same_tree_and_the_same_refusals(source: Path) -> None:
     """Whatever it consists of, and whatever is wrong with it."""
@@ -72,6 +79,21 @@ def test_a_node_without_a_visitor_is_refused() -> None:
         transformer = Transformer()
         transformer.visit(ast.Expression(ast.List([Unheard()], ast.Load())))
         assert [one.message for one in transformer.refusals] == ["`Unheard` is not supported"]
+
+
+def test_an_operator_that_is_not_known_is_refused() -> None:
+    """Only those that are known need no visit."""
+    transformer = Transformer()
+    one, two = ast.Constant(1), ast.Constant(2)
+    transformer.visit(ast.Expression(ast.BinOp(one, UnheardOperator(), two)))
+    assert [one.message for one in transformer.refusals] == ["`UnheardOperator` is not supported"]
+
+
+def test_a_node_that_needs_no_visit_has_nothing_to_visit() -> None:
+    """And RestrictedPython knows it."""
+    for kind in visitor._BARE_NODES:
+        assert kind._fields == ()
+        assert hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
 
 
 def test_a_visitor_may_give_none_or_several() -> None:
