@@ -5,6 +5,6 @@
 
 def f(inner): yield from inner
 g = iter([1])
-for _ in range(200_000): g = f(g)
+for _ in range(100_000): g = f(g)
 next(g)
 None
