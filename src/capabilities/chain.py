@@ -74,8 +74,6 @@ class PolicyChain:
     @property
     def policy_ids(self) -> str:
         """The ids of all policies, for people."""
-        if len(self.policies) == 1:
-            return self.policies[0].policy_id
         return ", ".join(bound.policy_id for bound in self.policies)
 
     @property

@@ -304,7 +304,7 @@ class CapabilityRegistry:
         """
         check_namespace(namespace)
         chain = policy if isinstance(policy, PolicyChain) else self.chain(policy)
-        if chain.modules and any(n.partition(".")[0] == namespace for n in chain.modules):
+        if any(name.partition(".")[0] == namespace for name in chain.modules):
             raise RegistrationError(
                 f"`{namespace}` cannot be the name of a namespace: the policy grants the module"
             )

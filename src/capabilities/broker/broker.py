@@ -84,6 +84,8 @@ class ExecutionBroker(CallParts):
         the supervisor; `on_decision` and `on_artifact` are called with each decision and artifact.
         The default of `flow` is that of the session that `identity` names. `outer` is that of the
         execution that this one is nested in: what is revoked or used up there is so here."""
+        if outer is not None:
+            grant = grant.revoking(*outer.grant.revoked)
         super().__init__(services, grant, identity, span, degraded, on_decision, on_artifact, outer)
         self.level: int = 0 if outer is None else outer.level + 1
         """The number of executions that this one is nested in."""

@@ -1,19 +1,18 @@
-"""(6) What only calls need of a broker, made when the first call needs it.
+"""(6) The parts of a broker that are made when they are first used, which is by the first call.
 
-Most executions make no call. All of it is made in the event loop, where no two tasks can make it at
-the same time.
+Most executions make no call. All parts are made in the event loop, where no two tasks can make them
+at the same time. There is no rule about calls here.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from caps.capabilities.artifacts import Artifact, ArtifactStore
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
-from caps.capabilities.broker.invoke import CancellableCall
+from caps.capabilities.broker.in_flight import CallsInFlight
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
@@ -21,31 +20,8 @@ from caps.capabilities.telemetry.calls import CallTelemetry
 from caps.capabilities.telemetry.tracing import ExecutionSpan
 
 
-class CallsInFlight:
-    """Of one execution: calls that wait for a person, or for their provider."""
-
-    def __init__(self) -> None:
-        self._calls: set[CancellableCall] = set()
-
-    @contextmanager
-    def stoppable(self, capability: str) -> Iterator[CancellableCall]:
-        """What runs within ends when the capability is revoked."""
-        call = CancellableCall(capability)
-        self._calls.add(call)
-        try:
-            yield call
-        finally:
-            self._calls.remove(call)
-
-    def stop(self, capabilities: frozenset[str]) -> None:
-        """Stop the calls of these capabilities."""
-        for call in self._calls:
-            if call.capability in capabilities:
-                call.stop()
-
-
 class CallParts:
-    """The parts of the broker of one execution that refer to none of its calls."""
+    """Of one execution: who calls, and where its calls are counted, recorded and kept."""
 
     def __init__(
         self,
@@ -58,7 +34,7 @@ class CallParts:
         on_artifact: Callable[[Artifact], None] | None,
         outer: CallParts | None,
     ) -> None:
-        self.grant: Grant = grant if outer is None else grant.revoking(*outer.grant.revoked)
+        self.grant: Grant = grant
         self.identity = identity
         self.audit = services.audit
         self._services = services

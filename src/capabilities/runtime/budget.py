@@ -23,10 +23,8 @@ T = TypeVar("T")
 
 def check_budget(budget: object) -> None:
     """Raise ConfigurationError unless it is None or a cost."""
-    if budget is None:
-        return
     fits = isinstance(budget, int | float) and not isinstance(budget, bool) and 0 <= budget <= COST
-    require(fits, "budget", budget, f"a number from 0 to {COST:g}, or None")
+    require(budget is None or fits, "budget", budget, f"a number from 0 to {COST:g}, or None")
 
 
 class BudgetWatchdog:

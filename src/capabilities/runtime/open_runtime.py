@@ -109,8 +109,6 @@ class OpenRuntime:
     @property
     def chain(self) -> PolicyChain:
         """The policies that the next execution or session begins with."""
-        if len(self.in_force) == 1:
-            return chain_of(self.in_force[0].bound)
         return chain_of(*(each.bound for each in self.in_force))
 
     def chain_with(self, *added: BoundPolicy, replace: bool) -> PolicyChain:

@@ -4,8 +4,8 @@ The library's own metrics need a dozen function calls to add one to a number, wh
 whole capability call. It also imports a web server: a command that does not export its metrics
 starts without it.
 
-What is counted is put into a queue, which any thread may do without a lock. It is added up when
-somebody reads the metric, or when the queue is long.
+What counters and histograms count is put into a queue, which any thread may do without a lock. It
+is added up when somebody reads the metric, or when the queue is long.
 """
 
 from __future__ import annotations
@@ -32,20 +32,27 @@ class Metric:
         # Python 3.14 lets an interrupt come between taking a lock and the block that it guards, so
         # that it stays taken. The thread that was interrupted can still take this one again.
         self._lock = threading.RLock()
+
+
+class QueuedMetric(Metric):
+    """A metric whose values wait in a queue until they are added up."""
+
+    def __init__(self, name: str, documentation: str, labels: Sequence[str] = ()) -> None:
+        super().__init__(name, documentation, labels)
         self._queued: deque[Any] = deque()
 
-    def _add_up(self) -> None:
-        """Add what is queued to the values."""
-        with self._lock:
-            take = self._queued.popleft
-            self._apply([take() for _ in range(len(self._queued))])
+    def _put(self, item: Any) -> None:
+        queued = self._queued
+        queued.append(item)
+        if len(queued) > _MAX_QUEUED:
+            self._add_up()
 
-    def _apply(self, items: list[Any]) -> None:
-        """Add queued items to the values. Under the lock."""
+    def _add_up(self) -> None:
+        """Add what is queued to the values, one by one: an interrupt loses one at most."""
         raise NotImplementedError
 
 
-class Counter(Metric):
+class Counter(QueuedMetric):
     """A counter; `labels` of one sample are a tuple in the order of the names."""
 
     def __init__(self, name: str, documentation: str, labels: Sequence[str] = ()) -> None:
@@ -60,22 +67,21 @@ class Counter(Metric):
             self._values.setdefault(labels, 0)
 
     def add(self, labels: Labels, amount: float = 1) -> None:
-        queued = self._queued
-        queued.append((labels, amount))
-        if len(queued) > _MAX_QUEUED:
-            self._add_up()
+        self._put((labels, amount))
 
     def add_each(self, samples: Iterable[Labels]) -> None:
-        """Add one to each sample."""
+        """Add one to each sample: many samples, so they are not queued."""
         with self._lock:
             values = self._values
             for labels in samples:
                 values[labels] = values.get(labels, 0) + 1
 
-    def _apply(self, items: list[tuple[Labels, float]]) -> None:
-        values = self._values
-        for labels, amount in items:
-            values[labels] = values.get(labels, 0) + amount
+    def _add_up(self) -> None:
+        with self._lock:
+            queued, values = self._queued, self._values
+            for _ in range(len(queued)):
+                labels, amount = queued.popleft()
+                values[labels] = values.get(labels, 0) + amount
 
     def samples(self) -> list[tuple[Labels, float]]:
         """All current values."""
@@ -113,7 +119,7 @@ class Gauge(Metric):
             return list(self._values.items())
 
 
-class Histogram(Metric):
+class Histogram(QueuedMetric):
     """A histogram with the upper bounds `buckets`, and one more bucket for all larger values."""
 
     def __init__(
@@ -127,16 +133,16 @@ class Histogram(Metric):
             self._begin(())  # like the library: the sample exists from the start
 
     def observe(self, labels: Labels, value: float, times: int = 1) -> None:
-        queued = self._queued
-        queued.append((labels, value, times))
-        if len(queued) > _MAX_QUEUED:
-            self._add_up()
+        self._put((labels, value, times))
 
-    def _apply(self, items: list[tuple[Labels, float, int]]) -> None:
-        for labels, value, times in items:
-            row = self._rows.get(labels) or self._begin(labels)
-            row[bisect_left(self.bounds, value)] += times
-            row[-1] += value * times
+    def _add_up(self) -> None:
+        with self._lock:
+            queued = self._queued
+            for _ in range(len(queued)):
+                labels, value, times = queued.popleft()
+                row = self._rows.get(labels) or self._begin(labels)
+                row[bisect_left(self.bounds, value)] += times
+                row[-1] += value * times
 
     def _begin(self, labels: Labels) -> list[float]:
         row = self._rows[labels] = [*[0] * len(self.bounds), 0.0]

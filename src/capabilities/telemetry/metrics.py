@@ -245,7 +245,7 @@ class Metrics:
     ) -> None:
         """One execution has ended; `cpu_us` is what its code used, if it was measured."""
         self.executions_in_flight.add(-1)
-        self.executions.add((status._value_,))  # `value` is a property, written in Python
+        self.executions.add((status.value,))
         self.execution_seconds.observe((), seconds)
         if output_bytes:
             self.output_bytes.add((), output_bytes)

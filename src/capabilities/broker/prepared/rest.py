@@ -118,7 +118,8 @@ class ReturningBatch(RequestBatch):
         pairs: Sequence[tuple[CapabilityRequestMessage, PreparedCall]],
     ) -> None:
         super().__init__(len(pairs), broker.flow.answered)
-        self._broker, self._pairs = broker, pairs
+        self._broker = broker
+        self._pairs = pairs
         self._began = time.perf_counter()
         self._decided = False
         """Whether the decisions are in the log."""
@@ -188,15 +189,10 @@ class ReturningBatch(RequestBatch):
             self._count(time.perf_counter() - self._began)
 
     def _count(self, seconds: float) -> None:
-        count = self._broker.telemetry.count_allowed
-        if len(self._made) == 1:
-            outcome = self._made[0].outcome
-            size = 0 if outcome is None else outcome.bytes_out
-            count(self._pairs[0][0].capability, 1, seconds, size)
-            return
         found: dict[str, list[int]] = {}
         for (request, _), made in zip(self._pairs, self._made, strict=True):
             size = 0 if made.outcome is None else made.outcome.bytes_out
             found.setdefault(request.capability, []).append(size)
+        count = self._broker.telemetry.count_allowed
         for capability, sizes in found.items():
             count(capability, len(sizes), seconds, sum(sizes))

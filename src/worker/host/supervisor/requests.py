@@ -259,12 +259,12 @@ class RequestServer:
         """
         if not data:
             self._raise_lost()
-        request = self._connection.take_one(data)  # or the value
-        if type(request) is CapabilityRequestMessage:  # the hot path: nothing else has come
+        only = self._connection.take_one(data)
+        if type(only) is CapabilityRequestMessage:  # the hot path: nothing else has come
             self._count_request()
-            batch = self._in_flight = self._calls.begin_batch((request,))
-            return self._step_inline((request,), batch)
-        messages = split(self._connection, data) if request is None else [request]
+            batch = self._in_flight = self._calls.begin_batch((only,))
+            return self._step_inline((only,), batch)
+        messages = split(self._connection, data) if only is None else [only]
         if isinstance(messages, LargeMessages):
             return _Arrival(messages)
         arrival = self._begin_batch(messages)
