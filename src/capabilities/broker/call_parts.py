@@ -12,7 +12,7 @@ from typing import Any
 
 from caps.capabilities.artifacts import Artifact, ArtifactStore
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
-from caps.capabilities.broker.in_flight import CallsInFlight
+from caps.capabilities.broker.invoke import CallsInFlight
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity

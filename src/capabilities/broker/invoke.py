@@ -11,7 +11,8 @@ import asyncio
 import contextvars
 import inspect
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -47,6 +48,29 @@ class CancellableCall(msgspec.Struct, eq=False):
         """End it now. If it is ending at its deadline already, that stays the reason."""
         self.was_stopped = self.was_stopped or not self.scope.cancel_called
         self.scope.cancel()
+
+
+class CallsInFlight:
+    """Of one execution: calls that wait for a person, or for their provider."""
+
+    def __init__(self) -> None:
+        self._calls: set[CancellableCall] = set()
+
+    @contextmanager
+    def stoppable(self, capability: str) -> Iterator[CancellableCall]:
+        """What runs within ends when the capability is revoked."""
+        call = CancellableCall(capability)
+        self._calls.add(call)
+        try:
+            yield call
+        finally:
+            self._calls.remove(call)
+
+    def stop(self, capabilities: frozenset[str]) -> None:
+        """Stop the calls of these capabilities."""
+        for call in self._calls:
+            if call.capability in capabilities:
+                call.stop()
 
 
 # What a call reserves before its provider builds the result. A plain function has its arguments,
