@@ -89,6 +89,8 @@ async def test_wherever_an_interrupt_comes_every_effect_has_one_outcome(tmp_path
     assert set(outcomes.values()) == {1}
     assert set(begun) <= set(outcomes)
     assert verify_log(tmp_path).status is VerifyStatus.OK
+    del batch, observed, setup
+    gc.collect()  # what is left is this test's, and is not to be reported in a later one
 
 
 class InterruptedWrite:
