@@ -117,7 +117,7 @@ def serve(template: WorkerTemplate, limit: Callable[..., None] = limit_resources
     """One execution, or the cells of one session, from the ready message to the last result.
 
     Or one source to compile: then this process never runs any code. While it is idle at the start,
-    it performs its warm-up. `limit` applies the limits; a rehearsal in the zygote has another one.
+    it performs its warm-up. `limit` applies the limits; the warm-up of the zygote has another.
     """
     channel, restricted = template.channel, template.restricted
     channel.flush()  # sends the ready message

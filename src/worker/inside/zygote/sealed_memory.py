@@ -9,7 +9,7 @@ of this page, as after any fork.
 
 Invariants:
 - No process is forked between `begin_sealable` and `seal`: both would write to the same memory. A
-  child that is forked all the same does not have this memory, and dies when it uses it.
+  child that is forked anyway does not have this memory, and dies when it uses it.
 - Once sealed, no process can change the file: no descriptor and no shared mapping of it remain, and
   the kernel refuses any that could write.
 

@@ -62,7 +62,7 @@ from caps.worker.inside.zygote.arguments import (
 from caps.worker.inside.zygote.first_steps import FirstSteps, take_first_steps
 from caps.worker.inside.zygote.fork import WorkerSetup, become_worker
 from caps.worker.inside.zygote.immortal import keep_for_ever
-from caps.worker.inside.zygote.rehearsal import rehearse
+from caps.worker.inside.zygote.warm_up import warm_up_zygote
 
 _fork = os.fork  # workers with real modules get one that refuses
 
@@ -173,7 +173,7 @@ def _prepare_template(
     if not has_tools:
         _unload_modules(has_real_modules=bool(modules))
     drop_import_system()
-    rehearse(script)
+    warm_up_zygote(script)
     keep_for_ever()
     return template
 

@@ -78,7 +78,7 @@ class TestPackets:
     async def test_are_not_waited_for_once_it_is_closed(
         self, ends: tuple[socket.socket, socket.socket]
     ) -> None:
-        """Whoever waits is told."""
+        """Whoever waits is notified."""
         ours, _ = ends
         reader = PacketReader(ours)
 

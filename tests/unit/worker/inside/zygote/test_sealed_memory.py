@@ -108,5 +108,5 @@ def test_a_child_that_is_forked_before_the_seal_cannot_change_it() -> None:
 
 @pytest.mark.parametrize(("limit", "most"), [("RLIMIT_FSIZE", 1 << 20), ("RLIMIT_DATA", 40 << 20)])
 def test_memory_stays_as_it_is_where_there_is_no_room(limit: str, most: int) -> None:
-    """The zygote starts all the same; only its forks are slower."""
+    """The zygote starts anyway; only its forks are slower."""
     assert run(WITHOUT_ROOM % (limit, most), begin="").split() == ["True", "100000"]
