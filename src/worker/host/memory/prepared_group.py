@@ -1,8 +1,7 @@
 """A memory group that waits for a worker, and is made fit for another one when that has ended.
 
-Making and removing a group costs some 250 microseconds, a part of it in threads of the kernel;
-checking and resetting one costs less than ten. So a few groups keep their files open and are used
-again. Invariants:
+Making and removing a group costs much more than checking and resetting one, and keeps threads of
+the kernel busy. So a few groups keep their files open and are used again. Invariants:
 
 - No worker enters a group that another process is in, or can still enter. So a group is renewed
   only if its worker was reaped and the kernel lists no process in it. A group whose order to fork
