@@ -12,10 +12,13 @@ the kernel busy. So a few groups keep their files open and are used again. Invar
 
 from __future__ import annotations
 
+import logging
 import os
 from contextlib import ExitStack, suppress
 
 from caps.worker.host.memory.cgroup import MEGABYTE, MemoryGroup, parse_counters
+
+logger = logging.getLogger(__name__)
 
 # The kernel frees some memory of an ended process later, and each processor keeps a few charges.
 _MOST_LEFT_BYTES = 2 * MEGABYTE
@@ -43,7 +46,8 @@ class PreparedGroup:
         """Make it fit for another worker; its last one was reaped. False if it must be removed."""
         try:
             return self._renewal is not None and self._renewal.perform()
-        except (OSError, ValueError):  # then it is removed, which tells what is wrong with it
+        except (OSError, ValueError) as error:  # then it is removed, and another one is made
+            logger.debug("the group %s is not used again: %s", self.group.directory, error)
             return False
 
     def close(self) -> None:
