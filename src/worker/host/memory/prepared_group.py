@@ -63,7 +63,6 @@ class _Renewal:
     def __init__(self, group: MemoryGroup) -> None:
         interface = group.interface
         self._processes = group.directory / "cgroup.procs"
-        self._own_limit_field = interface.own_limit_field
         with ExitStack() as undo:
             self._files = undo
 
@@ -85,8 +84,7 @@ class _Renewal:
         # Opened each time: to a file that stays open, v1 shows the list of up to a second ago.
         if self._processes.read_bytes():
             return False
-        counters = parse_counters(os.pread(self._oom, _READ_BYTES, 0).decode())
-        if counters.get("oom_kill") or counters.get(self._own_limit_field):
+        if parse_counters(os.pread(self._oom, _READ_BYTES, 0).decode()).get("oom_kill"):
             return False
         if int(os.pread(self._usage, _READ_BYTES, 0)) > _MOST_LEFT_BYTES:
             return False
