@@ -1,7 +1,8 @@
 """The real zygote, whose workers find the judge's names among their builtins.
 
 `python -I judging_zygote.py`, in place of `python -I -m caps.worker.inside`. All else is as it is
-for users: every layer, the compiler, the facades and the channel.
+for users: every layer, the compiler, the facades, the channel, and the memory that everything is
+loaded into.
 """
 
 from __future__ import annotations
@@ -11,6 +12,11 @@ import sys
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
+
+from caps.worker.inside.zygote.first_steps import take_first_steps
+
+if __name__ == "__main__":
+    first_steps = take_first_steps()
 
 from caps.worker.inside import __main__ as _started_like_it  # noqa: F401 - what it leaves out
 from caps.worker.inside.channel.output import CurrentStream
@@ -29,4 +35,4 @@ def make_judged_builtins(stdout: CurrentStream, *others: Any) -> dict[str, Any]:
 
 if __name__ == "__main__":
     vars(user_space)["make_builtins"] = make_judged_builtins
-    main()
+    main(first_steps)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from caps import AuditLog, Durability, Runtime
@@ -22,10 +23,9 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def found() -> Iterator[list[Any]]:
-    """What the collector finds, instead of freeing it."""
+    """What the collector finds once the test has set `DEBUG_SAVEALL`. It runs only when called."""
     gc.collect()
     gc.disable()
-    gc.set_debug(gc.DEBUG_SAVEALL)
     yield gc.garbage
     gc.set_debug(0)
     gc.garbage.clear()
@@ -37,11 +37,19 @@ def ours(objects: list[Any]) -> set[str]:
     return {name for name in names if name.startswith("caps.")}
 
 
+async def until_reaped(runtime: Runtime) -> None:
+    """Wait until nothing is left of the workers whose executions have ended."""
+    assert runtime._opened is not None
+    reaping = runtime._opened.pool._reaping
+    with anyio.fail_after(20):
+        while reaping._used or reaping._dying:
+            await anyio.lowlevel.checkpoint()
+
+
 async def test_usual_executions_leave_no_cycles_of_objects(
     tmp_path: Path, found: list[Any]
 ) -> None:
     """Under sustained load the collector would run after every few of them."""
-    gc.set_debug(0)
     async with (
         AuditLog.open(tmp_path / "audit", durability=Durability.OS) as audit,
         Runtime({}, audit=audit) as runtime,
@@ -50,12 +58,12 @@ async def test_usual_executions_leave_no_cycles_of_objects(
         for _ in range(3):  # what is made once
             (await session.run("1 + 1")).unwrap()
             (await runtime.run("1 + 1")).unwrap()
-            await anyio.sleep(0.05)
+        await until_reaped(runtime)
         gc.collect()
         gc.set_debug(gc.DEBUG_SAVEALL)
         for _ in range(3):
             (await session.run("1 + 1")).unwrap()
             (await runtime.run("1 + 1")).unwrap()
-        await anyio.sleep(0.3)  # the last is being reaped
+        await until_reaped(runtime)
         gc.collect()
         assert ours(found) == set()

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 PATIENCE_SECONDS = 60
 # Runs the warm-up of a worker, and then searches for objects and output that it left.
-REHEARSED = """
+WARMED_UP = """
 import gc, os, sys
 from caps.worker.inside.stdlib.importer import load_facades
 from caps.worker.inside.runner.warmup import WarmUp, record_host_script
@@ -43,7 +43,7 @@ os.write(2, repr([left, said, type(sys.stdout).__name__]).encode())
 def test_a_warm_up_leaves_nothing_and_says_nothing() -> None:
     """Its functions and tasks are collected, and no byte reaches a channel."""
     told = subprocess.run(
-        (sys.executable, "-I", "-c", REHEARSED), capture_output=True, text=True, check=True
+        (sys.executable, "-I", "-c", WARMED_UP), capture_output=True, text=True, check=True
     )
     assert told.stderr == "[[], b'', 'CurrentStream']"
 

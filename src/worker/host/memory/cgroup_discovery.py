@@ -39,7 +39,8 @@ class CgroupInterface(msgspec.Struct, frozen=True):
     # that happened, or files with the peak usage. (v1's `failcnt` stays 0 on newer kernels.)
     own_limit_field: str
     peak_files: tuple[str, ...]
-    # The file with the memory that is charged to the group now.
+    # The file with the memory that is charged to the group now; empty where a group serves one
+    # worker only, as without an `entry_file`.
     usage_file: str
     # Whether a group has to enable the memory controller for its children.
     needs_delegation: bool
@@ -54,7 +55,7 @@ V2 = CgroupInterface(
     oom_file="memory.events",
     own_limit_field="oom",
     peak_files=(),
-    usage_file="memory.current",
+    usage_file="",
     needs_delegation=True,
     entry_file="",
 )

@@ -1,8 +1,7 @@
 """A memory group that waits for a worker, and is made fit for another one when that has ended.
 
-Making and removing a group costs some 250 microseconds, a part of it in threads of the kernel;
-checking and resetting one costs less than ten. So a few groups keep their files open and are used
-again. Invariants:
+Making and removing a group costs much more than checking and resetting one, and keeps threads of
+the kernel busy. So a few groups keep their files open and are used again. Invariants:
 
 - No worker enters a group that another process is in, or can still enter. So a group is renewed
   only if its worker was reaped and the kernel lists no process in it. A group whose order to fork
@@ -13,10 +12,13 @@ again. Invariants:
 
 from __future__ import annotations
 
+import logging
 import os
 from contextlib import ExitStack, suppress
 
 from caps.worker.host.memory.cgroup import MEGABYTE, MemoryGroup, parse_counters
+
+logger = logging.getLogger(__name__)
 
 # The kernel frees some memory of an ended process later, and each processor keeps a few charges.
 _MOST_LEFT_BYTES = 2 * MEGABYTE
@@ -44,7 +46,8 @@ class PreparedGroup:
         """Make it fit for another worker; its last one was reaped. False if it must be removed."""
         try:
             return self._renewal is not None and self._renewal.perform()
-        except (OSError, ValueError):  # then it is removed, which tells what is wrong with it
+        except (OSError, ValueError) as error:  # then it is removed, and another one is made
+            logger.debug("the group %s is not used again: %s", self.group.directory, error)
             return False
 
     def close(self) -> None:
@@ -60,7 +63,6 @@ class _Renewal:
     def __init__(self, group: MemoryGroup) -> None:
         interface = group.interface
         self._processes = group.directory / "cgroup.procs"
-        self._own_limit_field = interface.own_limit_field
         with ExitStack() as undo:
             self._files = undo
 
@@ -82,8 +84,7 @@ class _Renewal:
         # Opened each time: to a file that stays open, v1 shows the list of up to a second ago.
         if self._processes.read_bytes():
             return False
-        counters = parse_counters(os.pread(self._oom, _READ_BYTES, 0).decode())
-        if counters.get("oom_kill") or counters.get(self._own_limit_field):
+        if parse_counters(os.pread(self._oom, _READ_BYTES, 0).decode()).get("oom_kill"):
             return False
         if int(os.pread(self._usage, _READ_BYTES, 0)) > _MOST_LEFT_BYTES:
             return False

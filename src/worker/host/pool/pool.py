@@ -80,8 +80,6 @@ class WorkerPool:
         self._observer = NullPoolObserver() if observer is None else observer
         self._reported = (0, 0)
         self._stock: deque[Spare] = deque()
-        self._killed: deque[Spare] = deque()
-        self._killed_some = anyio.Event()
         self._reaping = Reaping(self._finish)
         self._programs = ProgramCache()
         self._compiler = CompileQueue(self._programs, self._prepare, self._dispose)
@@ -111,7 +109,7 @@ class WorkerPool:
                 async with anyio.create_task_group() as tasks:
                     self._tasks = tasks
                     tasks.start_soon(self._maintain_stock)
-                    tasks.start_soon(self._kill_used)
+                    tasks.start_soon(self._reaping.kill_used)
                     tasks.start_soon(self._reaping.watch)
                     tasks.start_soon(self._compiler.keep_compiling)
                     try:
@@ -123,8 +121,6 @@ class WorkerPool:
                 # Only now: until its task has ended, `_maintain_stock` may still add a spare.
                 while self._stock:
                     await self._dispose(self._stock.pop().worker)
-                while self._killed:
-                    await self.end(self._killed.popleft())
                 while (spare := self._reaping.take_one()) is not None:
                     await self.end(spare)
                 self._target = 0
@@ -191,7 +187,7 @@ class WorkerPool:
         execution = Supervisor(
             job, spare.worker, spare.connection, calls, on_output, program, self._refill
         )
-        execution.killed_by_owner = True  # by `_kill_used`, or by `_end` below
+        execution.killed_by_owner = True  # by `_reaping`, or by `_end` below
         try:
             message = await self._supervise(execution, spare)
         except BaseException:
@@ -202,8 +198,7 @@ class WorkerPool:
         if execution.used_at_result is None:  # only the exit status can tell
             calls.end(execution.used(await self._end(spare)))
         else:
-            self._killed.append(spare)
-            self._killed_some.set()
+            self._reaping.kill_soon(spare)
             calls.end(execution.used_at_result)
         return message
 
@@ -299,23 +294,17 @@ class WorkerPool:
             try:
                 ending = await wait_reaped(worker)
             finally:  # an anyio shield does not stop a native asyncio cancellation
-                worker.transport.close()
-                self._on_alive(-1)
+                self._forget(worker)
         return ending
 
-    async def _kill_used(self) -> None:
-        """Kill the workers that have sent their results."""
-        while True:
-            await self._killed_some.wait()
-            self._killed_some = anyio.Event()
-            while self._killed:
-                self._reaping.kill(self._killed.popleft())
-
     def _finish(self, spare: Spare) -> None:
-        """This worker was reaped: free what it held here."""
-        spare.worker.transport.close()
-        self._on_alive(-1)
+        """The worker of an execution is gone: free what it held here."""
+        self._forget(spare.worker)
         self._admission.leave(spare.owner)
+
+    def _forget(self, worker: Worker) -> None:
+        worker.transport.close()
+        self._on_alive(-1)
 
     def _report_stock(self) -> None:
         now = (len(self._stock), self._target)

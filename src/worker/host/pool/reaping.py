@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable
 
 import anyio
@@ -21,7 +22,7 @@ _REAP_SECONDS = 5.0
 
 
 class Reaping:
-    """The workers that were killed and are not known to be reaped.
+    """The workers that are to be killed, or were killed and are not known to be reaped.
 
     Each one is finished exactly once: by `finish` or, if the pool closes before, by its closing.
     """
@@ -29,15 +30,29 @@ class Reaping:
     def __init__(self, finish: Callable[[Spare], None]) -> None:
         """`finish` closes the channel of a worker that is gone, and frees its slot."""
         self._finish = finish
+        self._used: deque[Spare] = deque()
+        self._has_used = anyio.Event()
         # By the number of the worker's object, in the order of the kills, with the deadline.
         self._dying: dict[int, tuple[Spare, float]] = {}
-        self._killed_some = anyio.Event()
+        self._has_dying = anyio.Event()
 
-    def kill(self, spare: Spare) -> None:
-        """Kill it, and finish it as soon as it is reaped."""
+    def kill_soon(self, spare: Spare) -> None:
+        """Kill it in the next turn of the event loop, and finish it as soon as it is reaped."""
+        self._used.append(spare)
+        self._has_used.set()
+
+    async def kill_used(self) -> None:
+        """Kill the workers that have sent their results, until cancelled."""
+        while True:
+            await self._has_used.wait()
+            self._has_used = anyio.Event()
+            while self._used:
+                self._kill(self._used.popleft())
+
+    def _kill(self, spare: Spare) -> None:
         key = id(spare.worker)
         self._dying[key] = (spare, time.monotonic() + _REAP_SECONDS)
-        self._killed_some.set()
+        self._has_dying.set()
         spare.worker.kill()
         spare.worker.on_end(lambda: self._reaped(key))
 
@@ -49,7 +64,7 @@ class Reaping:
     async def watch(self) -> None:
         """Finish those whose report does not come in time, until cancelled."""
         while True:
-            await self._killed_some.wait()
+            await self._has_dying.wait()
             while self._dying:
                 key, (_, deadline) = next(iter(self._dying.items()))
                 left = deadline - time.monotonic()
@@ -58,8 +73,10 @@ class Reaping:
                 else:
                     logger.warning("the zygote did not reap a worker in %s seconds", _REAP_SECONDS)
                     self._reaped(key)
-            self._killed_some = anyio.Event()
+            self._has_dying = anyio.Event()
 
     def take_one(self) -> Spare | None:
-        """One that is not reaped yet; the caller waits for it and finishes it."""
+        """One that is not finished; the caller kills it, waits for it and finishes it."""
+        if self._used:
+            return self._used.popleft()
         return self._dying.popitem()[1][0] if self._dying else None

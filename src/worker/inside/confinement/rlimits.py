@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import resource
 import time
+from typing import Protocol
 
 from caps.protocol.messages import INTERRUPT_GRACE_SECONDS, WorkerLimits
 
@@ -22,6 +23,12 @@ _whole: tuple[int, int] | None = None
 
 # What the real modules of this worker have mapped; the zygote measures it before it forks.
 _modules_bytes = 0
+
+
+class ApplyLimits(Protocol):
+    """The form of `limit_resources`; `warm_up_limits` takes its place in a warm-up."""
+
+    def __call__(self, limits: WorkerLimits, *, last: bool = True) -> None: ...
 
 
 def mapped_bytes() -> int:
@@ -66,7 +73,11 @@ def within_hard_limit(kind: int, limit: int) -> int:
     return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
 
 
-def warm_up_limits(limits: WorkerLimits, *, last: bool = True) -> None:  # noqa: ARG001
+def warm_up_limits(
+    limits: WorkerLimits,
+    *,
+    last: bool = True,  # noqa: ARG001 - an `ApplyLimits` has it; nothing is lowered here
+) -> None:
     """Make the same calls, and change nothing."""
     _cpu_seconds(limits.cpu_ms)
     for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -29,7 +29,7 @@ from caps.protocol.messages import (
 from caps.protocol.zygote_messages import OUT_OF_MEMORY
 from caps.worker.inside.caps_api.static_check import check_calls
 from caps.worker.inside.channel.channel import Channel, exit_worker, python_version
-from caps.worker.inside.confinement.rlimits import limit_resources
+from caps.worker.inside.confinement.rlimits import ApplyLimits, limit_resources
 from caps.worker.inside.errors.report import describe_source
 from caps.worker.inside.language.compiler import (
     Program,
@@ -113,11 +113,11 @@ def serve_execution(template: WorkerTemplate) -> NoReturn:
         exit_worker(OUT_OF_MEMORY if template.channel.lost_input else 2)
 
 
-def serve(template: WorkerTemplate, limit: Callable[..., None] = limit_resources) -> None:
+def serve(template: WorkerTemplate, limit: ApplyLimits = limit_resources) -> None:
     """One execution, or the cells of one session, from the ready message to the last result.
 
     Or one source to compile: then this process never runs any code. While it is idle at the start,
-    it performs its warm-up. `limit` applies the limits; a rehearsal in the zygote has another one.
+    it performs its warm-up. `limit` applies the limits; the warm-up of the zygote has another.
     """
     channel, restricted = template.channel, template.restricted
     channel.flush()  # sends the ready message
@@ -137,7 +137,7 @@ def serve_cells(
     channel: Channel,
     space: UserSpace,
     manifest: ManifestMessage,
-    limit: Callable[..., None],
+    limit: ApplyLimits,
     *,
     restricted: bool,
 ) -> None:

@@ -6,14 +6,18 @@ Tests prove each layer with other layers left out. A layer that is left out is r
 enforced, so the host continues only if isolation is best-effort. Two layers can never be left out:
 the process, because without it there is nothing to confine, and identity, so that no attack in a
 test ever has the rights of root.
+
+This module imports little: the zygote reads its arguments before it loads anything else.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from caps.protocol.enforcement import Enforcement, Layer
+if TYPE_CHECKING:
+    from caps.protocol.enforcement import Layer
 
 
 class Argument(enum.Enum):
@@ -54,6 +58,8 @@ def requested_modules(arguments: Iterable[str]) -> tuple[str, ...]:
 
 def disabled_layers(requested: frozenset[Argument]) -> dict[str, Layer]:
     """The layers that are not to be applied, each as it will be reported."""
+    from caps.protocol.enforcement import Enforcement, Layer  # which loads msgspec
+
     names = {argument.value.removeprefix(_WITHOUT): argument.value for argument in requested}
     return {
         name: Layer(

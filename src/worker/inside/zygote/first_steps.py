@@ -1,7 +1,8 @@
 """The first steps of a zygote, before it imports what workers need. This module imports little.
 
 A child builds the filter in the meantime. What is loaded from then on goes to memory that is cheap
-to fork, unless real modules are loaded: they may fork as well.
+to fork, unless real modules are loaded: they may fork as well. Without them, `uuid` is loaded later
+without the library of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import signal
 import sys
 
 from caps.worker.inside.confinement import linux
+from caps.worker.inside.zygote.arguments import requested_modules
 from caps.worker.inside.zygote.forked_job import ForkedJob
 from caps.worker.inside.zygote.sealed_memory import SealableMemory, begin_sealable
 
@@ -32,7 +34,7 @@ def take_first_steps() -> FirstSteps:
     linux.die_with_parent(signal.SIGKILL)
     _reset_signals()
     filter_job = ForkedJob(_build_filter)
-    if any(argument.startswith("--module") for argument in sys.argv):
+    if requested_modules(sys.argv[1:]):
         return FirstSteps(host, filter_job, None)
     # With it, `uuid` would load a library for `uuid1`, which no worker has.
     sys.modules["_uuid"] = None  # type: ignore[assignment]

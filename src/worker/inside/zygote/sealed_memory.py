@@ -2,19 +2,20 @@
 
 A fork copies an entry for each page of private memory, and the exit of a worker drops it again. For
 a page of a file in memory it need not, and entries of one large page are copied together. So what
-the zygote loads goes to such a file, through a shared mapping. Before the first fork its pages are
-put together to large ones, and a private mapping takes the place of the shared one. That is one
-system call, so no byte differs before and after. From then on, whoever writes to a page gets a copy
-of this page, as after any fork.
+the zygote loads goes to such a file, through a shared mapping. Before the first worker is forked
+its pages are put together to large ones, and a private mapping takes the place of the shared one.
+That is one system call, so no byte differs before and after. From then on, whoever writes to a page
+gets a copy of this page, as after any fork.
 
 Invariants:
 - No process is forked between `begin_sealable` and `seal`: both would write to the same memory. A
-  child that is forked all the same does not have this memory, and dies when it uses it.
+  child that is forked anyway does not have this memory, and dies when it uses it.
 - Once sealed, no process can change the file: no descriptor and no shared mapping of it remain, and
   the kernel refuses any that could write.
 
 The memory is the heap of the C library; the arenas of Python's small objects are taken from there,
-too. Needs the library of GNU. Where anything is missing, memory stays as it is.
+too. Needs the library of GNU, a file in memory and room for it; where one of them is missing, the
+memory is ordinary. A failure after that ends the zygote: its heap may have a hole, or be shared.
 
 Runs in the zygote, which sees no untrusted input.
 """
@@ -63,7 +64,7 @@ class SealableMemory:
         self._arenas = arenas
 
     def seal(self) -> None:
-        """Make it private. Called once. Raises OSError."""
+        """Make it private. Called once. Raises OSError; then this process must end."""
         libc, start = self._libc, self._start
         ctypes.pythonapi.PyObject_SetArenaAllocator(ctypes.byref(self._arenas))
         _limit_heap(libc)
@@ -81,7 +82,10 @@ class SealableMemory:
 
 
 def begin_sealable() -> SealableMemory | None:
-    """Load into memory that can be sealed, from now on. None if that is not possible here."""
+    """Load into memory that can be sealed, from now on. None if something for it is missing here.
+
+    Raises OSError if a mapping fails; then this process must end.
+    """
     libc, python = ctypes.CDLL(None, use_errno=True), ctypes.pythonapi
     arenas, ours = _ArenaAllocator(), _ArenaAllocator()
     try:
@@ -109,7 +113,7 @@ def _file(size: int) -> int | None:
         return None
     try:
         descriptor = os.memfd_create("zygote", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    except OSError:  # a container may forbid it
+    except (AttributeError, OSError):  # Python may lack it, and a container may forbid it
         return None
     try:
         os.ftruncate(descriptor, size)

@@ -59,10 +59,10 @@ from caps.worker.inside.zygote.arguments import (
     parse_arguments,
     requested_modules,
 )
-from caps.worker.inside.zygote.first_steps import FirstSteps, take_first_steps
+from caps.worker.inside.zygote.first_steps import FirstSteps
 from caps.worker.inside.zygote.fork import WorkerSetup, become_worker
 from caps.worker.inside.zygote.immortal import keep_for_ever
-from caps.worker.inside.zygote.rehearsal import rehearse
+from caps.worker.inside.zygote.warm_up import warm_up_zygote
 
 _fork = os.fork  # workers with real modules get one that refuses
 
@@ -110,18 +110,17 @@ _PROCESS = Layer(
 )
 
 
-def main(begun: FirstSteps | None = None) -> NoReturn:
+def main(first_steps: FirstSteps) -> NoReturn:
     """Prepare, confine, and fork on order until the host has ended."""
-    begun = begun or take_first_steps()
     requested, modules = parse_arguments(sys.argv[1:]), requested_modules(sys.argv[1:])
     without = disabled_layers(requested)
     control = _socket.socket(fileno=_CONTROL)
     # The control socket may outlive the host in a child that it forked; this pidfd shows its end.
-    os.dup2(os.pidfd_open(begun.host), _HOST)
+    os.dup2(os.pidfd_open(first_steps.host), _HOST)
     template = _prepare_template(requested, modules, control)
-    program, seccomp = parse_filter(begun.filter_job.outcome())
-    if begun.memory is not None:
-        begun.memory.seal()  # from here on, a fork is possible
+    program, seccomp = parse_filter(first_steps.filter_job.outcome())
+    if first_steps.memory is not None:
+        first_steps.memory.seal()  # from here on, a fork is possible
     if "seccomp" in without:
         program, seccomp = b"", without["seccomp"]
     layers = [
@@ -133,7 +132,7 @@ def main(begun: FirstSteps | None = None) -> NoReturn:
     ]
     # Again: the kernel forgets it when a process changes its user.
     linux.die_with_parent(signal.SIGKILL)
-    if os.getppid() != begun.host:  # it ended before the call above, which has no effect then
+    if os.getppid() != first_steps.host:  # it ended before the call above, which has no effect then
         os._exit(0)
     if _in_a_pid_namespace(layers):
         _become_first_process()
@@ -173,7 +172,7 @@ def _prepare_template(
     if not has_tools:
         _unload_modules(has_real_modules=bool(modules))
     drop_import_system()
-    rehearse(script)
+    warm_up_zygote(script)
     keep_for_ever()
     return template
 

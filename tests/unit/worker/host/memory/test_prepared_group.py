@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import anyio
@@ -71,6 +72,18 @@ class TestAGroup:
         prepared = PreparedGroup(MemoryGroup(tmp_path, V1), renewable=True)
         (tmp_path / name).write_text(text)
         assert not prepared.renew()
+        prepared.close()
+
+    def test_that_cannot_be_checked_says_why(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """The next group is made without a word otherwise."""
+        fill(tmp_path)
+        prepared = PreparedGroup(MemoryGroup(tmp_path, V1), renewable=True)
+        (tmp_path / "cgroup.procs").unlink()
+        with caplog.at_level(logging.DEBUG):
+            assert not prepared.renew()
+        assert "cgroup.procs" in caplog.text
         prepared.close()
 
     def test_without_its_files_serves_one_worker(self, tmp_path: Path) -> None:

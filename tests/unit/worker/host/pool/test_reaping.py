@@ -47,11 +47,22 @@ def spare_of(worker: FakeWorker) -> Spare:
     return Spare(worker, HostConnection(), READY)
 
 
+async def killed_by(reaping: Reaping, worker: Lingering) -> None:
+    """Give it to `reaping`, whose task then runs until the kill."""
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            reaping.kill_soon(spare_of(worker))
+            assert not worker.killed
+            tasks.start_soon(reaping.kill_used)
+            await anyio.wait_all_tasks_blocked()
+            tasks.cancel_scope.cancel()
+
+
 async def test_a_worker_is_finished_when_it_is_reaped_and_not_before(worker: Lingering) -> None:
     """Once, though it was killed and is waited for by others, too."""
     finished: list[Spare] = []
     reaping = Reaping(finished.append)
-    reaping.kill(spare_of(worker))
+    await killed_by(reaping, worker)
     assert (worker.killed, finished) == (True, [])
     FakeWorker.kill(worker)
     FakeWorker.kill(worker)
@@ -63,7 +74,7 @@ async def test_a_worker_that_is_reaped_already_is_finished_now(worker: Lingering
     """A killed worker of a zygote that has ended."""
     finished: list[Spare] = []
     FakeWorker.kill(worker)
-    Reaping(finished.append).kill(spare_of(worker))
+    await killed_by(Reaping(finished.append), worker)
     assert len(finished) == 1
 
 
@@ -77,7 +88,8 @@ async def test_a_worker_that_is_never_reaped_is_not_waited_for(
     with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(reaping.watch)
-            reaping.kill(spare_of(worker))
+            tasks.start_soon(reaping.kill_used)
+            reaping.kill_soon(spare_of(worker))
             while not finished:
                 await anyio.lowlevel.checkpoint()
             tasks.cancel_scope.cancel()
@@ -89,9 +101,20 @@ async def test_what_the_closing_pool_takes_is_its_own_to_finish(worker: Lingerin
     """The report that comes then finishes nothing twice."""
     finished: list[Spare] = []
     reaping = Reaping(finished.append)
-    reaping.kill(spare_of(worker))
+    await killed_by(reaping, worker)
     taken = reaping.take_one()
     assert taken is not None
     assert taken.worker is worker
     FakeWorker.kill(worker)
     assert finished == []
+
+
+async def test_what_was_not_killed_yet_is_taken_too(worker: Lingering) -> None:
+    """The pool closes right after a result: only its closing kills the worker and finishes it."""
+    finished: list[Spare] = []
+    reaping = Reaping(finished.append)
+    reaping.kill_soon(spare_of(worker))
+    taken = reaping.take_one()
+    assert taken is not None
+    assert (taken.worker, worker.killed, finished) == (worker, False, [])
+    assert reaping.take_one() is None

@@ -154,7 +154,7 @@ class Held:
         return
 
     def on_end(self, callback: Callable[[], None]) -> None:
-        raise AssertionError("nothing here is told of its end")
+        raise AssertionError("nothing here is notified of its end")
 
     async def ended(self) -> ExitStatus:
         await self.killed.wait()

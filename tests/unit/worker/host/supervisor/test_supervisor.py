@@ -155,7 +155,7 @@ class Held:
         return ExitStatus(None, signal.SIGKILL)
 
     def on_end(self, callback: Callable[[], None]) -> None:
-        raise AssertionError("nothing here is told of its end")
+        raise AssertionError("nothing here is notified of its end")
 
 
 class Worker:

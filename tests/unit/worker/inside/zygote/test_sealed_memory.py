@@ -82,6 +82,14 @@ memory = begin_sealable()
 print(memory is None, len([str(each) for each in range(100_000)]))
 """
 
+WITHOUT_FILES = """
+import os
+from caps.worker.inside.zygote.sealed_memory import begin_sealable
+
+del os.memfd_create
+print(begin_sealable() is None, len([str(each) for each in range(100_000)]))
+"""
+
 
 def run(program: str, begin: str = BEGIN) -> str:
     command = (sys.executable, "-c", begin + program)
@@ -108,5 +116,10 @@ def test_a_child_that_is_forked_before_the_seal_cannot_change_it() -> None:
 
 @pytest.mark.parametrize(("limit", "most"), [("RLIMIT_FSIZE", 1 << 20), ("RLIMIT_DATA", 40 << 20)])
 def test_memory_stays_as_it_is_where_there_is_no_room(limit: str, most: int) -> None:
-    """The zygote starts all the same; only its forks are slower."""
+    """The zygote starts anyway; only its forks are slower."""
     assert run(WITHOUT_ROOM % (limit, most), begin="").split() == ["True", "100000"]
+
+
+def test_memory_stays_as_it_is_where_python_makes_no_files_in_memory() -> None:
+    """One that was built for an old C library."""
+    assert run(WITHOUT_FILES, begin="").split() == ["True", "100000"]

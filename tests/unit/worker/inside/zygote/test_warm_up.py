@@ -17,7 +17,7 @@ from caps.worker.inside.channel.channel import Channel
 from caps.worker.inside.runner import run, serve
 from caps.worker.inside.runner.warmup import record_host_script
 from caps.worker.inside.stdlib.importer import load_facades
-from caps.worker.inside.zygote.rehearsal import rehearse
+from caps.worker.inside.zygote.warm_up import warm_up_zygote
 
 def state():
     kinds = (resource.RLIMIT_CPU, resource.RLIMIT_AS)
@@ -25,7 +25,7 @@ def state():
 
 load_facades()
 before = state()
-rehearse(record_host_script())
+warm_up_zygote(record_host_script())
 functions = (serve.serve_cells, run.execute, Channel.flush, Channel._parse, Channel.request)
 print(
     json.dumps([

@@ -1,7 +1,7 @@
-"""The rehearsal: the zygote serves a few executions itself, as its workers will, before it forks.
+"""The zygote's own warm-up: before it forks, it serves a few executions as its workers will.
 
 Python specialises code in place when it has run often enough, for the very types that it met. So
-the rehearsal runs the functions of a worker on a worker's own types, from the first message to the
+the warm-up runs the functions of a worker on a worker's own types, from the first message to the
 last. What is specialised here, a worker need not do; and specialised code touches fewer objects,
 each of which may lie on a page that the worker has to copy.
 
@@ -24,7 +24,7 @@ _TIMES: Final = 10  # Python specialises a function when it runs the ninth time
 _SHORT: Final = "total = 1\nfor number in range(3):\n    total += number\ntotal"
 
 
-def rehearse(warm_up_script: list[bytes]) -> None:
+def warm_up_zygote(warm_up_script: list[bytes]) -> None:
     """Serve code that was seen before, and new code that calls a capability."""
     program = pack(compile_source(_SHORT, "<warm-up>"))
     seen = record_host_script(_SHORT, program)[:1]
