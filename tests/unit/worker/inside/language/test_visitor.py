@@ -25,16 +25,27 @@ SOURCES = sorted(
 )
 
 
+# What RestrictedPython refuses or guards, and our rules allow as it is.
+ALLOWED = {
+    *("Assign", "AsyncFor", "AsyncWith", "Await", "DictComp", "For", "GeneratorExp", "Lambda"),
+    *("ListComp", "SetComp", "Subscript", "With", "comprehension"),
+}
+
+
 class Slowly(Transformer):
     """Every rule of our own, and the visits of the base classes."""
 
     visit = RestrictingNodeTransformer.visit
 
 
-# Under every name that it has there: it is the visitor of many nodes, too.
+# Under every name that it has there: it is the visitor of many nodes, too. Those of the base class
+# itself, as they are installed: a check that a later version has is not passed over unseen.
+_visit_contents = RestrictingNodeTransformer.node_contents_visit
 for _name in dir(Transformer):
     if getattr(Transformer, _name) is CachedVisitor.node_contents_visit:
-        setattr(Slowly, _name, RestrictingNodeTransformer.node_contents_visit)
+        _is_ours = _name.removeprefix("visit_") in ALLOWED
+        _original = getattr(RestrictingNodeTransformer, _name, _visit_contents)
+        setattr(Slowly, _name, _visit_contents if _is_ours else _original)
 
 
 class Replacing(CachedVisitor):
