@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import anyio
 import anyio.to_thread
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,8 +29,9 @@ from caps.security.audit import AuditLog, Durability, VerifyStatus, verify_log
 from caps.security.audit.log.segment import Segment
 from caps.worker.host.process.worker import ResourceUsage
 from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
-from support.audit_examples import REDACTOR, segment_of
+from support.audit_examples import REDACTOR
 from support.broker_setup import BrokerSetup
+from support.log_comparison import counted, lines
 
 EXAMPLES = settings(max_examples=80, deadline=None)
 KINDS = (STARTED, ENDED)
@@ -151,28 +151,6 @@ async def played(directory: Path, runs: list[dict[str, Any]], on: bool) -> Any:
     await log.aclose()
     assert verify_log(directory).status is VerifyStatus.OK
     return results, lines(directory), counted(setup)
-
-
-def lines(directory: Path) -> list[bytes]:
-    """The lines of the log, without what differs from run to run, in their own bytes."""
-    found = []
-    for line in segment_of(directory).read_bytes().splitlines():
-        record = msgspec.json.decode(line)
-        if "execution_id" in record:
-            for name in ("ts", "prev", "hash", "duration_us"):
-                value = msgspec.json.encode(record.get(name, "absent"))
-                line = line.replace(b'"%s":%s' % (name.encode(), value), b"")
-            found.append(line)
-    return found
-
-
-def counted(setup: BrokerSetup) -> dict[str, float]:
-    return {
-        f"{sample.name}{sorted(sample.labels.items())}": sample.value
-        for family in setup.samples.collect()
-        for sample in family.samples
-        if sample.name.endswith(("_total", "_count", "_in_flight"))
-    }
 
 
 @EXAMPLES
