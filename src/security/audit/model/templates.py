@@ -22,7 +22,7 @@ def text_mark() -> str:
 
 
 def number_mark() -> int:
-    """Stands for a number. Digests are longer, so that none has it between two other characters."""
+    """Stands for a number. A digest may have the same digits; then nothing is cut out."""
     return secrets.randbelow(10**15) + 10**14
 
 
@@ -48,8 +48,8 @@ def is_plain_text(text: str) -> bool:
 def cut_out(example: AuditEvent, places: Sequence[Sequence[object]]) -> tuple[str, ...] | None:
     """The pieces of the record of `example`, which are one more in each text than it has `places`.
 
-    `places` are the marks in each of the texts of an `EncodedRecord`, in their order. None if the
-    encoder changed one of them.
+    `places` are the marks in each of the texts of an `EncodedRecord`, in their order. None unless
+    each mark is at its place, and nowhere else: the encoder may have changed it.
     """
     pieces: list[str] = []
     for text, marks in zip(encode_event(example), places, strict=True):
@@ -60,4 +60,7 @@ def cut_out(example: AuditEvent, places: Sequence[Sequence[object]]) -> tuple[st
                 return None
             pieces.append(before)
         pieces.append(rest)
+    every_mark = {str(mark) for marks in places for mark in marks}
+    if any(mark in piece for mark in every_mark for piece in pieces):
+        return None
     return tuple(pieces)

@@ -1,0 +1,39 @@
+"""The text of a record is cut out of an example only where that is certain."""
+
+from __future__ import annotations
+
+from caps.security.audit.model.records import ExecutionEnded, ExecutionStatus
+from caps.security.audit.model.sanitize import encode_event
+from caps.security.audit.model.templates import cut_out
+
+ID, NUMBER = "m" * 33, 123456789012345
+
+
+def ended(**changes: object) -> ExecutionEnded:
+    """An example with two marks in its first text."""
+    fields = {"execution_id": ID, "principal": "ada", "calls": NUMBER, "output_bytes": 0}
+    fields |= {"status": ExecutionStatus.OK, "duration_us": 5, **changes}
+    return ExecutionEnded(**fields)  # type: ignore[arg-type]
+
+
+PLACES = ((NUMBER, ID), (), (), (), ())
+
+
+def test_the_pieces_are_the_text_around_the_marks() -> None:
+    """With other values between them they are the record of another event."""
+    pieces = cut_out(ended(), PLACES)
+    assert pieces is not None
+    first, second, third, *rest = pieces
+    whole = (f"{first}7{second}e1{third}", *rest)
+    assert whole == encode_event(ended(execution_id="e1", calls=7))
+
+
+def test_a_mark_that_is_at_another_place_too_cuts_nothing() -> None:
+    """Before its place, after it, or in another text: one of them is not what it stands for."""
+    for changes in ({"agent": ID}, {"principal": ID}, {"agent": f"a{NUMBER}b"}, {"cpu_us": NUMBER}):
+        assert cut_out(ended(**changes), PLACES) is None
+
+
+def test_a_mark_that_the_encoder_changed_cuts_nothing() -> None:
+    """A number beyond the bound is another one in the record."""
+    assert cut_out(ended(calls=2**60), ((2**60, ID), (), (), (), ())) is None
