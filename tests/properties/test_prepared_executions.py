@@ -186,13 +186,13 @@ USUAL: dict[str, Any] = {
 def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The kinds of the records that are committed as text."""
     kinds: list[str] = []
-    witnessing = Segment.witnessing
+    insert = Segment.insert_signed_seq
 
     def noted(segment: Segment, records: Any, kind: str) -> Any:
         kinds.append(kind)
-        return witnessing(segment, records, kind)
+        return insert(segment, records, kind)
 
-    monkeypatch.setattr(Segment, "witnessing", noted)
+    monkeypatch.setattr(Segment, "insert_signed_seq", noted)
     return kinds
 
 
@@ -215,18 +215,18 @@ def test_an_execution_whose_record_cannot_be_written_has_failed(
 ) -> None:
     """As with the event: without the start nothing runs, without the end there is no value."""
     ran: list[str] = []
-    witnessing, run = Segment.witnessing, Runner.run
+    insert, run = Segment.insert_signed_seq, Runner.run
 
     def failing(segment: Segment, records: Any, kind: str) -> Any:
         if kind == fails_at:
             raise AuditError("the disk is full")
-        return witnessing(segment, records, kind)
+        return insert(segment, records, kind)
 
     async def noted(self: Runner, job: Job, *others: Any) -> ResultMessage:
         ran.append(job.source)
         return await run(self, job, *others)
 
-    monkeypatch.setattr(Segment, "witnessing", failing)
+    monkeypatch.setattr(Segment, "insert_signed_seq", failing)
     monkeypatch.setattr(Runner, "run", noted)
 
     async def one() -> None:

@@ -37,3 +37,11 @@ def test_a_mark_that_is_at_another_place_too_cuts_nothing() -> None:
 def test_a_mark_that_the_encoder_changed_cuts_nothing() -> None:
     """A number beyond the bound is another one in the record."""
     assert cut_out(ended(calls=2**60), ((2**60, ID), (), (), (), ())) is None
+
+
+def test_where_nothing_stands_an_empty_piece_leads_to_it() -> None:
+    """So a record with the field and one without it are put together alike."""
+    pieces = cut_out(ended(), (*PLACES[:3], (None, None), ()))
+    assert pieces is not None
+    assert pieces[-4:-2] == ("", "")
+    assert pieces[-2:] == encode_event(ended())[3:]
