@@ -201,12 +201,13 @@ def test_both_records_are_really_prepared(tmp_path: Path, encoded: list[str]) ->
 
     async def some() -> None:
         used = ResourceUsage(cpu_us=5, max_rss_kb=7)
-        runs = [USUAL, {**USUAL, "used": used}, {**USUAL, "identity": Identity()}]
+        others = [{**USUAL, "identity": one} for one in (Identity(), Identity(agent="helper"))]
+        runs = [USUAL, {**USUAL, "used": used}, *others]
         _, found, _ = await played(tmp_path, runs, True)
         assert all(b'"signed_seq":' in line for line in found)
 
     anyio.run(some)
-    assert encoded == [*KINDS] * 3
+    assert encoded == [*KINDS] * 4
 
 
 @pytest.mark.parametrize("fails_at", KINDS)

@@ -52,6 +52,7 @@ class ExecutionTexts(NamedTuple):
     """The pieces of both records, and what is inserted into both of them."""
 
     pieces: RecordPieces
+    agent: str
     execution_id: str
     principal: str
     session: str
@@ -59,10 +60,10 @@ class ExecutionTexts(NamedTuple):
     def started(self, source_sha256: str) -> EncodedRecord:
         """The record of the start."""
         pieces = self.pieces.started
-        to_id, to_hash, to_prev, to_principal, to_seq = pieces[:5]
-        to_session, to_signed, to_source, to_ts, rest = pieces[5:]
+        to_agent, to_id, to_hash, to_prev, to_principal, to_seq = pieces[:6]
+        to_session, to_signed, to_source, to_ts, rest = pieces[6:]
         return (
-            f"{to_id}{self.execution_id}{to_hash}",
+            f"{to_agent}{self.agent}{to_id}{self.execution_id}{to_hash}",
             to_prev,
             f"{to_principal}{self.principal}{to_seq}",
             f"{to_session}{self.session}{to_signed}{SIGNED_SEQ_GAP}"
@@ -79,11 +80,12 @@ class ExecutionTexts(NamedTuple):
             peak, pieces = "", self.pieces.ended
         else:
             pieces = self.pieces.ended_with_peak
-        to_calls, to_cpu, to_duration, to_id, to_hash, to_peak, to_size, to_prev = pieces[:8]
-        to_principal, to_seq, to_session, to_signed, to_ts, rest = pieces[8:]
+        to_agent, to_calls, to_cpu, to_duration, to_id, to_hash = pieces[:6]
+        to_peak, to_size, to_prev, to_principal, to_seq = pieces[6:11]
+        to_session, to_signed, to_ts, rest = pieces[11:]
         return (
-            f"{to_calls}{calls}{to_cpu}{used.cpu_us}{to_duration}{duration_us}"
-            f"{to_id}{self.execution_id}{to_hash}",
+            f"{to_agent}{self.agent}{to_calls}{calls}{to_cpu}{used.cpu_us}"
+            f"{to_duration}{duration_us}{to_id}{self.execution_id}{to_hash}",
             f"{to_peak}{peak}{to_size}{output_bytes}{to_prev}",
             f"{to_principal}{self.principal}{to_seq}",
             f"{to_session}{self.session}{to_signed}{SIGNED_SEQ_GAP}{to_ts}",
@@ -101,27 +103,27 @@ def texts_for(
     learning: bool,
 ) -> ExecutionTexts | None:
     """The texts of one execution; None if one of them has to be bounded or escaped."""
-    principal, session = identity.principal, identity.session
+    agent, principal, session = identity.agent, identity.principal, identity.session
     if not (is_plain_id(execution_id) and is_plain_text(principal)):
         return None
     if session is not None and not is_plain_text(session):
         return None
-    has_session = session is not None
-    pieces = _cut_out(
-        identity.agent, identity.via, chain, isolation, degraded, has_session, learning
-    )
+    if agent is not None and not is_plain_text(agent):
+        return None
+    has_agent, has_session = agent is not None, session is not None
+    pieces = _cut_out(identity.via, chain, isolation, degraded, has_agent, has_session, learning)
     if pieces is None:
         return None
-    return ExecutionTexts(pieces, execution_id, principal, session or "")
+    return ExecutionTexts(pieces, agent or "", execution_id, principal, session or "")
 
 
 @functools.lru_cache(maxsize=64)
 def _cut_out(
-    agent: str | None,
     via: Via,
     chain: PolicyChain,
     isolation: tuple[tuple[str, str], ...],
     degraded: str | None,
+    has_agent: bool,
     has_session: bool,
     learning: bool,
 ) -> RecordPieces | None:
@@ -130,6 +132,7 @@ def _cut_out(
     The result depends on the arguments only, so it is cached.
     """
     mark, principal, sha = (text_mark() for _ in range(3))
+    agent = text_mark() if has_agent else None
     session = text_mark() if has_session else None
     calls, cpu, took, size, peak, signed = (number_mark() for _ in range(6))
     who: dict[str, Any] = {"execution_id": mark, "principal": principal, "agent": agent}
@@ -143,9 +146,9 @@ def _cut_out(
         ExecutionEnded(**who, **used, signed_seq=signed, max_rss_kb=peak),
     )
     to_signed = (session, f'"signed_seq":{signed},')
-    in_body = (calls, cpu, took, mark)
+    in_body = (agent, calls, cpu, took, mark)
     places: tuple[tuple[tuple[object, ...], ...], ...] = (
-        ((mark,), (), (principal,), (*to_signed, sha), ()),
+        ((agent, mark), (), (principal,), (*to_signed, sha), ()),
         (in_body, (None, size), (principal,), to_signed, ()),
         (in_body, (peak, size), (principal,), to_signed, ()),
     )

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from caps.security.audit.model.records import ExecutionEnded, ExecutionStatus
+from caps.security.audit.model.records import (
+    MAX_LINE_BYTES,
+    ExecutionEnded,
+    ExecutionStarted,
+    ExecutionStatus,
+)
 from caps.security.audit.model.sanitize import encode_event
 from caps.security.audit.model.templates import cut_out
 
@@ -45,3 +50,25 @@ def test_where_nothing_stands_an_empty_piece_leads_to_it() -> None:
     assert pieces is not None
     assert pieces[-4:-2] == ("", "")
     assert pieces[-2:] == encode_event(ended())[3:]
+
+
+def test_a_record_that_longer_values_would_make_too_large_is_not_cut_out() -> None:
+    """The example has short ones; the encoder refuses the record with those of an execution."""
+
+    def pieces(modules: int) -> object:
+        event = ExecutionStarted(
+            execution_id=ID,
+            principal="ada",
+            policy_id="p",
+            policy_sha256="0" * 64,
+            source_sha256="1" * 64,
+            granted=[],
+            withheld=[],
+            isolation={},
+            modules=["x" * 97] * modules,
+        )
+        return cut_out(event, ((ID,), (), (), (), ()))
+
+    fitting = MAX_LINE_BYTES // 100
+    assert pieces(fitting - 30) is None  # it has room for the marks, but not for every session
+    assert pieces(fitting - 200) is not None
