@@ -2,8 +2,9 @@
 
 Pydantic converts the arguments and the result of a typed function. A number, a string, a boolean or
 null of exactly the declared type comes out as it went in, so a call with nothing else skips that.
-Which types these are is read from pydantic's own compiled schema: a constraint, a validator or a
-setting is a key or a kind that is not known here, and then pydantic is asked as ever.
+Which types these are is read from pydantic's own compiled schema: a constraint, a validator, or a
+setting of a typed dictionary, is a key or a kind that is not known here, and then pydantic is asked
+as ever.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def plain_result(schema: Mapping[str, Any]) -> Callable[[Any], bool]:
     if types is not None:
         scalars = types & _RETURNED
         return lambda result: type(result) in scalars
-    if schema["type"] != "typed-dict":
+    if schema["type"] != "typed-dict" or not schema.get("config", {}).keys() <= _RECORD_SETTINGS:
         return _never
     fields = _types_by_name(schema, _RECORD_KEYS, _MEMBER_KEYS)
     if fields is None:
@@ -89,6 +90,7 @@ def _never(_value: Any) -> bool:
     return False
 
 
+# The `config` of the model is that of `signature.derive`, which no scalar depends on.
 _MODEL_KEYS: Final = frozenset(
     {"type", "metadata", "cls", "custom_init", "root_model", "config", "schema", "ref"}
 )
@@ -99,6 +101,8 @@ _ARGUMENT_KEYS: Final = frozenset(
 _RECORD_KEYS: Final = frozenset(
     {"type", "metadata", "fields", "cls", "config", "computed_fields", "extra_behavior", "ref"}
 )
+# A typed dictionary may have settings of its own. No scalar depends on these.
+_RECORD_SETTINGS: Final = frozenset({"title", "ser_json_bytes", "val_json_bytes"})
 _MEMBER_KEYS: Final = frozenset({"type", "metadata", "schema", "required"})
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, Optional
 
 import pydantic
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic_core import PydanticSerializationError
 from typing_extensions import TypedDict
 
+from caps.capabilities import signature
 from caps.capabilities.plain_values import plain_arguments, plain_result
+from caps.capabilities.provider import CallContext
+from caps.protocol.errors import ValidationError
 
 EXAMPLES = settings(max_examples=300, deadline=None)
 
@@ -42,6 +46,13 @@ class Shouting(TypedDict):
     name: Annotated[str, pydantic.PlainSerializer(str.upper)]
 
 
+@pydantic.with_config(pydantic.ConfigDict(str_to_upper=True))
+class Settled(TypedDict):
+    """A setting of its own, for all members."""
+
+    name: str
+
+
 HINTS: list[Any] = [
     int,
     str,
@@ -64,6 +75,7 @@ HINTS: list[Any] = [
     Annotated[int, pydantic.PlainSerializer(str)],
     pydantic.SecretStr,
 ]
+RESULTS = [*HINTS, Row, Loose, Renamed, Shouting, Settled]
 SCALARS = st.one_of(
     st.integers(-(2**65), 2**65),
     st.sampled_from([0, 1, -1, True, False, None, "", " a ", "a", "1", 1.0, 1.5, float("inf")]),
@@ -103,13 +115,63 @@ def test_arguments_that_are_plain_come_out_of_pydantic_unchanged(
 
 
 @EXAMPLES
-@given(st.sampled_from([*HINTS, Row, Loose, Renamed, Shouting]), VALUES)
+@given(st.sampled_from(RESULTS), VALUES)
 def test_results_that_are_plain_come_out_of_pydantic_unchanged(hint: Any, value: Any) -> None:
     """Serialised to JSON-like data by the names that they have outside."""
     adapter: Any = pydantic.TypeAdapter(hint)
     if plain_result(adapter.core_schema)(value):
         found = adapter.serializer.to_python(value, mode="json", by_alias=True, warnings="none")
         assert is_same(found, value)
+
+
+CONTEXT = CallContext(
+    execution_id="e1",
+    request_id="r1",
+    capability="box.put",
+    principal="alice",
+    agent=None,
+    session=None,
+    scope=None,
+    timeout_ms=1000,
+)
+
+
+def called(hints: tuple[Any, Any, Any], payload: dict[str, Any], result: Any) -> Any:
+    """What a derived function gets, and what its caller gets of `result`."""
+    seen: list[Any] = []
+
+    def put(a: Any, context: Any, b: Any = None) -> Any:
+        seen.append((a, context is CONTEXT, b))
+        return result
+
+    first, second, returned = hints
+    put.__annotations__ = {"a": first, "context": CallContext, "return": returned}
+    put.__annotations__["b"] = Optional[second]  # noqa: UP045 - `None | None` is none
+    provider: Any = signature.derive(put).provider
+    try:
+        return seen, provider(CONTEXT, payload)
+    except (ValidationError, PydanticSerializationError, OverflowError) as error:
+        return seen, error
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.tuples(st.sampled_from(HINTS), st.sampled_from(HINTS), st.sampled_from(RESULTS)),
+    st.one_of(
+        st.fixed_dictionaries({"a": SCALARS}, optional={"b": SCALARS}),
+        st.dictionaries(st.sampled_from("abc"), VALUES),
+    ),
+    VALUES,
+)
+def test_a_function_gets_and_gives_the_same_as_by_pydantic_alone(
+    hints: tuple[Any, Any, Any], payload: dict[str, Any], result: Any
+) -> None:
+    """With its default and its context, and whatever is wrong with a payload or a result."""
+    found = called(hints, payload, result)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signature, "plain_arguments", lambda *_: lambda _payload: False)
+        patch.setattr(signature, "plain_result", lambda _: lambda _result: False)
+        assert is_same(called(hints, payload, result), found)
 
 
 def _result_of(hint: Any) -> Callable[[Any], bool]:
@@ -123,6 +185,7 @@ def _result_of(hint: Any) -> Callable[[Any], bool]:
 def test_usual_results_are_plain(hint: Any, value: Any) -> None:
     """Otherwise the other tests would compare nothing."""
     assert _result_of(hint)(value)
+    assert signature.ReturnType(hint)._is_plain(value)
 
 
 @pytest.mark.parametrize(
@@ -135,12 +198,13 @@ def test_usual_results_are_plain(hint: Any, value: Any) -> None:
         (Loose, {"count": 1}),
         (Renamed, {"count": 1}),
         (Shouting, {"name": "a"}),
+        (Settled, {"name": "a"}),
         (Annotated[int, pydantic.PlainSerializer(str)], 5),
         (pydantic.SecretStr, "a"),
     ],
 )
 def test_what_could_change_is_left_to_pydantic(hint: Any, value: Any) -> None:
-    """Another type, a missing or unknown member, a serializer, an alias, a float."""
+    """Another type, a missing or unknown member, a serializer, a setting, an alias, a float."""
     assert not _result_of(hint)(value)
 
 

@@ -26,6 +26,7 @@ from caps.security.audit import AuditLog, Durability, VerifyStatus, verify_log
 from caps.worker.host.supervisor.interface import CallResponse
 from support.audit_examples import REDACTOR, segment_of
 from support.broker_setup import BrokerSetup, answer_batch
+from support.log_comparison import counted, lines
 
 EXAMPLES = settings(max_examples=80, deadline=None)
 
@@ -190,29 +191,6 @@ def plain(response: CallResponse) -> Any:
     result = response.result
     value = msgspec.msgpack.decode(result) if isinstance(result, msgspec.Raw) else result
     return value, response.failure
-
-
-def lines(directory: Path) -> list[bytes]:
-    """The lines of the log, without what differs from run to run, in their own bytes."""
-    found = []
-    for line in segment_of(directory).read_bytes().splitlines():
-        record = msgspec.json.decode(line)
-        if "execution_id" in record:
-            for name in ("ts", "prev", "hash", "duration_us"):
-                value = msgspec.json.encode(record.get(name, "absent"))
-                line = line.replace(b'"%s":%s' % (name.encode(), value), b"")
-            found.append(line)
-    return found
-
-
-def counted(setup: BrokerSetup) -> dict[str, float]:
-    """All counts: how often, not how long. An append that must wait is timed by itself."""
-    return {
-        f"{sample.name}{sorted(sample.labels.items())}": sample.value
-        for family in setup.samples.collect()
-        for sample in family.samples
-        if sample.name.endswith(("_total", "_count", "_in_flight"))
-    }
 
 
 @EXAMPLES

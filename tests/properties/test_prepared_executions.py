@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import anyio
 import anyio.to_thread
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,8 +29,9 @@ from caps.security.audit import AuditLog, Durability, VerifyStatus, verify_log
 from caps.security.audit.log.segment import Segment
 from caps.worker.host.process.worker import ResourceUsage
 from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
-from support.audit_examples import REDACTOR, segment_of
+from support.audit_examples import REDACTOR
 from support.broker_setup import BrokerSetup
+from support.log_comparison import counted, lines
 
 EXAMPLES = settings(max_examples=80, deadline=None)
 KINDS = (STARTED, ENDED)
@@ -153,28 +153,6 @@ async def played(directory: Path, runs: list[dict[str, Any]], on: bool) -> Any:
     return results, lines(directory), counted(setup)
 
 
-def lines(directory: Path) -> list[bytes]:
-    """The lines of the log, without what differs from run to run, in their own bytes."""
-    found = []
-    for line in segment_of(directory).read_bytes().splitlines():
-        record = msgspec.json.decode(line)
-        if "execution_id" in record:
-            for name in ("ts", "prev", "hash", "duration_us"):
-                value = msgspec.json.encode(record.get(name, "absent"))
-                line = line.replace(b'"%s":%s' % (name.encode(), value), b"")
-            found.append(line)
-    return found
-
-
-def counted(setup: BrokerSetup) -> dict[str, float]:
-    return {
-        f"{sample.name}{sorted(sample.labels.items())}": sample.value
-        for family in setup.samples.collect()
-        for sample in family.samples
-        if sample.name.endswith(("_total", "_count", "_in_flight"))
-    }
-
-
 @EXAMPLES
 @given(st.lists(RUNS, min_size=1, max_size=5))
 def test_prepared_records_are_those_of_the_events(runs: list[dict[str, Any]]) -> None:
@@ -208,13 +186,13 @@ USUAL: dict[str, Any] = {
 def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The kinds of the records that are committed as text."""
     kinds: list[str] = []
-    witnessing = Segment.witnessing
+    insert = Segment.insert_signed_seq
 
     def noted(segment: Segment, records: Any, kind: str) -> Any:
         kinds.append(kind)
-        return witnessing(segment, records, kind)
+        return insert(segment, records, kind)
 
-    monkeypatch.setattr(Segment, "witnessing", noted)
+    monkeypatch.setattr(Segment, "insert_signed_seq", noted)
     return kinds
 
 
@@ -223,12 +201,13 @@ def test_both_records_are_really_prepared(tmp_path: Path, encoded: list[str]) ->
 
     async def some() -> None:
         used = ResourceUsage(cpu_us=5, max_rss_kb=7)
-        runs = [USUAL, {**USUAL, "used": used}, {**USUAL, "identity": Identity()}]
+        others = [{**USUAL, "identity": one} for one in (Identity(), Identity(agent="helper"))]
+        runs = [USUAL, {**USUAL, "used": used}, *others]
         _, found, _ = await played(tmp_path, runs, True)
         assert all(b'"signed_seq":' in line for line in found)
 
     anyio.run(some)
-    assert encoded == [*KINDS] * 3
+    assert encoded == [*KINDS] * 4
 
 
 @pytest.mark.parametrize("fails_at", KINDS)
@@ -237,18 +216,18 @@ def test_an_execution_whose_record_cannot_be_written_has_failed(
 ) -> None:
     """As with the event: without the start nothing runs, without the end there is no value."""
     ran: list[str] = []
-    witnessing, run = Segment.witnessing, Runner.run
+    insert, run = Segment.insert_signed_seq, Runner.run
 
     def failing(segment: Segment, records: Any, kind: str) -> Any:
         if kind == fails_at:
             raise AuditError("the disk is full")
-        return witnessing(segment, records, kind)
+        return insert(segment, records, kind)
 
     async def noted(self: Runner, job: Job, *others: Any) -> ResultMessage:
         ran.append(job.source)
         return await run(self, job, *others)
 
-    monkeypatch.setattr(Segment, "witnessing", failing)
+    monkeypatch.setattr(Segment, "insert_signed_seq", failing)
     monkeypatch.setattr(Runner, "run", noted)
 
     async def one() -> None:

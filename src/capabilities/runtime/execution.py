@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import io
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 import anyio
@@ -265,10 +265,9 @@ class _Execution(RecordWriter):
     async def _record_start(self) -> None:
         texts = self._texts = self._usual_texts()
         record = None if texts is None else texts.started(self._source.sha256)
-        if record is None or not self.write_encoded(record, STARTED, self._started_event):
-            started = self._started_event()
-            if not self.write_now(started):
-                await self._audit.append(started)
+        waiting = self.write(self._started_event, record, STARTED)
+        if waiting is not None:
+            await self._audit.append(waiting)
         self._services.metrics.count_injected(self._grant.chain.granted)
 
     def _usual_texts(self) -> ExecutionTexts | None:
@@ -296,8 +295,6 @@ class _Execution(RecordWriter):
             learning=grant.learning,
             source_sha256=self._source.sha256,
         )
-        if request.parent is None and not request.inputs.digests:
-            return started
         parent = None if request.parent is None else request.parent.id
         return replace(started, inputs=request.inputs.digests, parent=parent)
 
@@ -306,13 +303,14 @@ class _Execution(RecordWriter):
         if isinstance(error, ProtocolError):
             violation = str(error.details.get("violation", "unknown"))
             self._services.metrics.protocol_violated(violation)
-            event: Any = ProtocolViolated(
-                **self._calls.who, violation=violation, message=error.message
+            event: Callable[[], AuditEvent] = functools.partial(
+                ProtocolViolated, **self._calls.who, violation=violation, message=error.message
             )
         elif isinstance(error, LimitExceededError):
             self._services.metrics.limit_reached(str(error.details["limit"]))
             limit, allowed = str(error.details["limit"]), error.details["allowed"]
-            event = LimitReached(
+            event = functools.partial(
+                LimitReached,
                 **self._calls.who,
                 limit=limit,
                 allowed=round(allowed * MILLION) if limit == "cost" else int(allowed),
@@ -320,7 +318,7 @@ class _Execution(RecordWriter):
             )
         else:
             return
-        await self.append_or_fail(lambda: event)
+        await self.append_or_fail(event)
 
     async def _record_end(self, status: ExecutionStatus) -> ExecutionStatus:
         progress, used, texts = self._progress, self._calls.used, self._texts

@@ -7,7 +7,7 @@ language layer is then in force in part, and the record of the start says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -56,10 +56,8 @@ class IsolationCheck(msgspec.Struct, frozen=True):
     modules: tuple[str, ...]
     verdict: str | IsolationError | None
     """The result of `check_isolation`."""
-    enforced: Mapping[str, str]
-    """How much of each layer is in force."""
     recorded: tuple[tuple[str, str], ...]
-    """The same for the record of a start."""
+    """How much of each layer is in force, for the record of a start."""
 
 
 class CachedIsolationCheck:
@@ -82,6 +80,6 @@ class CachedIsolationCheck:
         return last
 
     def _new_check(self, layers: tuple[Layer, ...], modules: tuple[str, ...]) -> IsolationCheck:
-        enforced = {layer.name: layer.enforcement.value for layer in layers}
         verdict = check_isolation(layers, self._mode, modules)
-        return IsolationCheck(layers, modules, verdict, enforced, tuple(enforced.items()))
+        recorded = tuple((layer.name, layer.enforcement.value) for layer in layers)
+        return IsolationCheck(layers, modules, verdict, recorded)

@@ -24,6 +24,7 @@ from caps.security.audit.model.records import (
     ExecutionStatus,
 )
 from caps.security.audit.model.templates import (
+    SIGNED_SEQ_GAP,
     cut_out,
     is_plain_id,
     is_plain_text,
@@ -36,24 +37,37 @@ STARTED: Final = "execution_started"
 ENDED: Final = "execution_ended"
 
 Pieces = tuple[str, ...]
+"""Each is named after what it leads to, as in an `EncodedRecord`."""
+
+
+class RecordPieces(NamedTuple):
+    """The pieces of the start, and of the end without and with the peak memory."""
+
+    started: Pieces
+    ended: Pieces
+    ended_with_peak: Pieces
 
 
 class ExecutionTexts(NamedTuple):
     """The pieces of both records, and what is inserted into both of them."""
 
-    pieces: tuple[Pieces, Pieces, Pieces]
+    pieces: RecordPieces
+    agent: str
     execution_id: str
     principal: str
     session: str
 
     def started(self, source_sha256: str) -> EncodedRecord:
-        """The record of the start. The log inserts `signed_seq` at the NUL."""
-        a, b, to_prev, c, d, e, f, g, h, rest = self.pieces[0]
+        """The record of the start."""
+        pieces = self.pieces.started
+        to_agent, to_id, to_hash, to_prev, to_principal, to_seq = pieces[:6]
+        to_session, to_signed, to_source, to_ts, rest = pieces[6:]
         return (
-            f"{a}{self.execution_id}{b}",
+            f"{to_agent}{self.agent}{to_id}{self.execution_id}{to_hash}",
             to_prev,
-            f"{c}{self.principal}{d}",
-            f"{e}{self.session}{f}\0{g}{source_sha256}{h}",
+            f"{to_principal}{self.principal}{to_seq}",
+            f"{to_session}{self.session}{to_signed}{SIGNED_SEQ_GAP}"
+            f"{to_source}{source_sha256}{to_ts}",
             rest,
         )
 
@@ -61,17 +75,20 @@ class ExecutionTexts(NamedTuple):
         self, calls: int, output_bytes: int, duration_us: int, used: ResourceUsage
     ) -> EncodedRecord:
         """The record of the end, with a value."""
-        peak = used.max_rss_kb
+        peak: int | str | None = used.max_rss_kb
         if peak is None:
-            a, b, c, d, e, to_size, f, g, h, i, j, k, rest = self.pieces[1]
+            peak, pieces = "", self.pieces.ended
         else:
-            a, b, c, d, e, to_peak, to_size, f, g, h, i, j, k, rest = self.pieces[2]
-            to_size = f"{to_peak}{peak}{to_size}"
+            pieces = self.pieces.ended_with_peak
+        to_agent, to_calls, to_cpu, to_duration, to_id, to_hash = pieces[:6]
+        to_peak, to_size, to_prev, to_principal, to_seq = pieces[6:11]
+        to_session, to_signed, to_ts, rest = pieces[11:]
         return (
-            f"{a}{calls}{b}{used.cpu_us}{c}{duration_us}{d}{self.execution_id}{e}",
-            f"{to_size}{output_bytes}{f}",
-            f"{g}{self.principal}{h}",
-            f"{i}{self.session}{j}\0{k}",
+            f"{to_agent}{self.agent}{to_calls}{calls}{to_cpu}{used.cpu_us}"
+            f"{to_duration}{duration_us}{to_id}{self.execution_id}{to_hash}",
+            f"{to_peak}{peak}{to_size}{output_bytes}{to_prev}",
+            f"{to_principal}{self.principal}{to_seq}",
+            f"{to_session}{self.session}{to_signed}{SIGNED_SEQ_GAP}{to_ts}",
             rest,
         )
 
@@ -86,38 +103,40 @@ def texts_for(
     learning: bool,
 ) -> ExecutionTexts | None:
     """The texts of one execution; None if one of them has to be bounded or escaped."""
-    principal, session = identity.principal, identity.session
+    agent, principal, session = identity.agent, identity.principal, identity.session
     if not (is_plain_id(execution_id) and is_plain_text(principal)):
         return None
     if session is not None and not is_plain_text(session):
         return None
-    has_session = session is not None
-    pieces = _cut_out(
-        identity.agent, identity.via, chain, isolation, degraded, has_session, learning
-    )
+    if agent is not None and not is_plain_text(agent):
+        return None
+    has_agent, has_session = agent is not None, session is not None
+    pieces = _cut_out(identity.via, chain, isolation, degraded, has_agent, has_session, learning)
     if pieces is None:
         return None
-    return ExecutionTexts(pieces, execution_id, principal, session or "")
+    return ExecutionTexts(pieces, agent or "", execution_id, principal, session or "")
 
 
 @functools.lru_cache(maxsize=64)
 def _cut_out(
-    agent: str | None,
     via: Via,
     chain: PolicyChain,
     isolation: tuple[tuple[str, str], ...],
     degraded: str | None,
+    has_agent: bool,
     has_session: bool,
     learning: bool,
-) -> tuple[Pieces, Pieces, Pieces] | None:
-    """The pieces of the start, and of the end without and with the peak memory.
+) -> RecordPieces | None:
+    """The pieces of the records of these executions.
 
     The result depends on the arguments only, so it is cached.
     """
-    mark, principal, session, sha = (text_mark() for _ in range(4))
+    mark, principal, sha = (text_mark() for _ in range(3))
+    agent = text_mark() if has_agent else None
+    session = text_mark() if has_session else None
     calls, cpu, took, size, peak, signed = (number_mark() for _ in range(6))
     who: dict[str, Any] = {"execution_id": mark, "principal": principal, "agent": agent}
-    who |= {"via": via, "degraded": degraded, "session": session if has_session else None}
+    who |= {"via": via, "degraded": degraded, "session": session}
     started = started_event(who, chain, isolation, learning=learning, source_sha256=sha)
     used: dict[str, Any] = {"calls": calls, "cpu_us": cpu, "duration_us": took}
     used |= {"output_bytes": size, "status": ExecutionStatus.OK}
@@ -126,24 +145,17 @@ def _cut_out(
         ExecutionEnded(**who, **used, signed_seq=signed),
         ExecutionEnded(**who, **used, signed_seq=signed, max_rss_kb=peak),
     )
-    to_signed = (*([session] if has_session else ()), f'"signed_seq":{signed},')
-    in_body = (calls, cpu, took, mark)
+    to_signed = (session, f'"signed_seq":{signed},')
+    in_body = (agent, calls, cpu, took, mark)
     places: tuple[tuple[tuple[object, ...], ...], ...] = (
-        ((mark,), (), (principal,), (*to_signed, sha), ()),
-        (in_body, (size,), (principal,), to_signed, ()),
+        ((agent, mark), (), (principal,), (*to_signed, sha), ()),
+        (in_body, (None, size), (principal,), to_signed, ()),
         (in_body, (peak, size), (principal,), to_signed, ()),
     )
     first, second, third = map(cut_out, events, places)
     if first is None or second is None or third is None:
         return None
-    if has_session:
-        return first, second, third
-    # Where a session would be inserted, nothing is.
-    return _with_gap(first, -4), _with_gap(second, -3), _with_gap(third, -3)
-
-
-def _with_gap(pieces: Pieces, after: int) -> Pieces:
-    return *pieces[: after + 1], "", *pieces[after + 1 :]
+    return RecordPieces(first, second, third)
 
 
 def started_event(

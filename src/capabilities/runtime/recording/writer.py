@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 import anyio
@@ -12,41 +13,48 @@ from caps.security.audit.model.chain import EncodedRecord
 from caps.security.audit.model.records import AuditEvent
 
 
-class RecordWriter:
+class RecordWriter(ABC):
     """The base of an execution."""
 
     def __init__(self, audit: AuditSink) -> None:
         self._audit = audit
 
+    @abstractmethod
     def fail(self, error: AuditError) -> None:
         """The execution has failed, since one of its records could not be written."""
-        raise NotImplementedError
 
-    def write_now(self, event: AuditEvent) -> bool:
-        """`append_now` exactly once, even if an interrupt comes during it or just after it."""
+    def write(
+        self, event: Callable[[], AuditEvent], record: EncodedRecord | None = None, kind: str = ""
+    ) -> AuditEvent | None:
+        """Record an event now; the event if that has to wait, and nothing was recorded.
+
+        `record` is its text, if there is one. Even if an interrupt comes during an append or just
+        after it, the event is recorded exactly once. Raises AuditError.
+        """
+        if record is not None:
+            records = (record,)
+            try:
+                if self._audit.append_encoded(records, kind):
+                    return None
+            except AuditError:
+                raise
+            except BaseException:
+                self._record_after_interrupt(records, event())
+                raise
+        made = event()
+        return None if self._write_event(made) else made
+
+    def _write_event(self, event: AuditEvent) -> bool:
         events = (event,)
         try:
             return self._audit.append_now(events)
         except AuditError:
             raise
         except BaseException:
-            self._make_up(events, event)
+            self._record_after_interrupt(events, event)
             raise
 
-    def write_encoded(
-        self, record: EncodedRecord, kind: str, event: Callable[[], AuditEvent]
-    ) -> bool:
-        """The same for the record of `event` as text, by `append_encoded`."""
-        records = (record,)
-        try:
-            return self._audit.append_encoded(records, kind)
-        except AuditError:
-            raise
-        except BaseException:
-            self._make_up(records, event())
-            raise
-
-    def _make_up(self, interrupted: Sequence[object], event: AuditEvent) -> None:
+    def _record_after_interrupt(self, interrupted: Sequence[object], event: AuditEvent) -> None:
         """Record `event` after an append of it was interrupted, unless that had recorded it."""
         try:
             if not self._audit.has_recorded(interrupted):
@@ -55,23 +63,17 @@ class RecordWriter:
             self.fail(error)  # the interrupt is raised, not this error
 
     async def append_or_fail(
-        self,
-        event: Callable[[], AuditEvent],
-        record: EncodedRecord | None = None,
-        kind: str = "",
+        self, event: Callable[[], AuditEvent], record: EncodedRecord | None = None, kind: str = ""
     ) -> bool:
-        """Write a record; if it cannot be written the execution has failed. True if it failed.
+        """Record an event; if that is impossible the execution has failed. True if it failed.
 
-        `record` is that of the event as text, if there is one. If the write has to wait, a
-        cancellation does not interrupt it.
+        If the write has to wait, a cancellation does not interrupt it.
         """
         try:
-            if record is not None and self.write_encoded(record, kind, event):
-                return False
-            made = event()
-            if not self.write_now(made):
+            waiting = self.write(event, record, kind)
+            if waiting is not None:
                 with anyio.CancelScope(shield=True):
-                    await self._audit.append(made)
+                    await self._audit.append(waiting)
         except AuditError as error:
             self.fail(error)
             return True

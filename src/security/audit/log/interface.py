@@ -65,7 +65,7 @@ class AuditSink(ABC):
         """`append_now` of records that the caller has encoded, as `encode_event` would; all are of
         one kind. `has_recorded` takes the same sequence.
 
-        Where the start or the end of an execution has its `signed_seq`, there is a NUL.
+        Where the start or the end of an execution has its `signed_seq`, there is `SIGNED_SEQ_GAP`.
         False also if this sink records events only.
         """
         return False

@@ -148,7 +148,8 @@ class AuditLog(AuditSink):
         if not self._segment.takes_encoded(len(records), kind):
             return False
         attempt = self._attempt = WriteAttempt(records)
-        return self._writer.try_commit_encoded(self._segment.witnessing(records, kind), attempt)
+        made = self._segment.insert_signed_seq(records, kind)
+        return self._writer.try_commit_encoded(made, attempt)
 
     def has_recorded(self, events: Sequence[object]) -> bool:
         """Whether an interrupted append of these same objects had written them.

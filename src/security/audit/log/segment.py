@@ -55,6 +55,7 @@ from caps.security.audit.model.records import (
     timestamp,
 )
 from caps.security.audit.model.sanitize import encode_all, encode_event
+from caps.security.audit.model.templates import SIGNED_SEQ_GAP
 from caps.security.audit.signing.checkpoint_writer import CheckpointWriter
 
 _OUTCOME_KIND: Final = "outcome_recorded"
@@ -192,16 +193,18 @@ class Segment:
             self._mentioned = mentioned
             raise
 
-    def witnessing(self, records: Sequence[EncodedRecord], kind: str) -> Sequence[EncodedRecord]:
+    def insert_signed_seq(
+        self, records: Sequence[EncodedRecord], kind: str
+    ) -> Sequence[EncodedRecord]:
         """The records as they are written: those of some kinds say which record is signed.
 
-        As in `encode`, where the text that leads to the time has a NUL.
+        As in `encode`, where the text that leads to the time has the gap for it.
         """
         if kind not in _WITNESS_KINDS:
             return records
         signed = self._mentioned = self._checkpoints.signed_seq
         text = "" if signed is None else f'"signed_seq":{signed},'
-        return [(a, b, c, to_ts.replace("\0", text), e) for a, b, c, to_ts, e in records]
+        return [(a, b, c, to_ts.replace(SIGNED_SEQ_GAP, text), e) for a, b, c, to_ts, e in records]
 
     def _witnessing(self, event: AuditEvent) -> AuditEvent:
         signed = self._checkpoints.signed_seq

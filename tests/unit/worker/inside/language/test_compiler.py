@@ -55,7 +55,7 @@ def test_garbage_that_evaluates_is_not_collected_while_source_compiles() -> None
 
 
 @pytest.mark.usefixtures("collector")
-def test_the_collector_finds_no_syntax_tree(collector: None) -> None:
+def test_the_collector_finds_no_syntax_tree() -> None:
     """When it runs again the tree is gone: to go through it would take longer than to free it."""
     found: list[Any] = []
 
@@ -83,6 +83,7 @@ def test_the_lines_of_a_program_are_those_that_python_counts(source: str) -> Non
     assert unpack(pack(program), source, "<agent>", restricted=True).lines == lines
 
 
+@pytest.mark.usefixtures("collector")
 def test_a_collector_that_is_off_stays_off() -> None:
     """Compiling changes nothing for what runs next."""
     gc.disable()

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from caps.worker.inside.language import identifiers
-from caps.worker.inside.language.identifiers import refusal
+from caps.worker.inside.language.identifiers import (
+    CHECKED,
+    GUARDED_READS,
+    HOOKS,
+    READABLE,
+    SIGNALS,
+    WRITABLE,
+    refusal,
+)
 
 
 def test_whatever_is_refused_has_an_underscore() -> None:
@@ -12,3 +20,9 @@ def test_whatever_is_refused_has_an_underscore() -> None:
     names = [*identifiers._INTERPRETER_NAMES, *prefixes, "__x__"]
     assert [name for name in names if "_" not in name] == []
     assert [name for name in names if refusal(name) is None] == []
+
+
+def test_a_rule_about_an_attribute_without_an_underscore_is_one_about_its_read() -> None:
+    """The transformer looks no further at the others."""
+    ruled = HOOKS | WRITABLE | READABLE | CHECKED | SIGNALS
+    assert [name for name in ruled if "_" not in name and name not in GUARDED_READS] == []

@@ -10,17 +10,24 @@ from caps.worker.inside.language import private_attributes
 from caps.worker.inside.language.private_attributes import OWN_GUARD, OWNED_GUARD
 from caps.worker.inside.language.transformer import Transformer
 
-# What follows the first use decides, too; and a function within it may rebind for all of them.
+# A function within the method may rebind for all of it, too.
 REBINDING = {
-    "by an assignment": "self._a; self = b",
-    "by a loop": "self._a\n  for self in b: pass",
-    "by an import": "self._a\n  import self.b",
-    "by a handler": "self._a\n  try: b()\n  except E as self: pass",
-    "by a pattern": "self._a\n  match b:\n   case {**self}: pass",
-    "by a comprehension": "self._a; [1 for self in b]",
-    "by a parameter within": "self._a\n  def g(self): pass",
-    "by a declaration within": "self._a\n  def g():\n   nonlocal self",
-    "by a method of a class within": "self._a\n  class B:\n   def g(self): pass",
+    "by an assignment": "self = b",
+    "by an assignment with a type": "self: int = b",
+    "by an assignment in an expression": "(self := b)",
+    "by an assignment of parts": "(x, (self, *y)) = b",
+    "by a deletion": "del self",
+    "by a loop": "for self in b: pass",
+    "by a loop over parts": "for (self, x) in b: pass",
+    "by a context": "with b as (self, x): pass",
+    "by an import": "import self.b",
+    "by a handler": "try: b()\n  except E as self: pass",
+    "by a pattern": "match b:\n   case {**self}: pass",
+    "by a comprehension": "[1 for self in b]",
+    "by a definition within": "def self(): pass",
+    "by a parameter within": "def g(self): pass",
+    "by a declaration within": "def g():\n   nonlocal self",
+    "by a method of a class within": "class B:\n   def g(self): pass",
 }
 
 
@@ -36,10 +43,12 @@ def test_one_check_covers_all_uses_in_a_method() -> None:
     assert guards("self._a; self._b = self._a\n  def g(): return self._c") == [OWNED_GUARD]
 
 
-@pytest.mark.parametrize("body", REBINDING.values(), ids=REBINDING)
-def test_a_method_that_rebinds_its_parameter_checks_each_use(body: str) -> None:
+@pytest.mark.parametrize("rebinding", REBINDING.values(), ids=REBINDING)
+def test_a_method_that_rebinds_its_parameter_checks_each_use(rebinding: str) -> None:
     """Wherever it does so: the object of the check may not be that of the use."""
-    assert guards(body) == [OWN_GUARD]
+    assert guards(f"self._a\n  {rebinding}") == [OWN_GUARD]
+    assert guards(f"{rebinding}\n  self._a") == [OWN_GUARD]
+    assert guards(f"self._a\n  {rebinding}\n  self._a") == [OWN_GUARD, OWN_GUARD]
 
 
 def test_a_method_within_a_method_has_a_check_of_its_own() -> None:

@@ -10,7 +10,9 @@ import pytest
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from caps.worker.inside.language import visitor
-from caps.worker.inside.language.transformer import Transformer
+from caps.worker.inside.language.identifiers import WRITABLE, is_private, refusal
+from caps.worker.inside.language.private_attributes import guarded
+from caps.worker.inside.language.transformer import WRITE_GUARD, Transformer
 from caps.worker.inside.language.visitor import CachedVisitor
 from support.language_files import constructs
 
@@ -25,16 +27,49 @@ SOURCES = sorted(
 )
 
 
+# What RestrictedPython refuses or guards, and our rules allow as it is.
+ALLOWED = {
+    *("Assign", "AsyncFor", "AsyncWith", "Await", "DictComp", "For", "GeneratorExp", "Lambda"),
+    *("ListComp", "SetComp", "Subscript", "With", "comprehension"),
+}
+
+
 class Slowly(Transformer):
-    """Every rule of our own, and the visits of the base classes."""
+    """Every rule of our own, asked about every name, and the visits of the base classes."""
 
     visit = RestrictingNodeTransformer.visit
 
+    def check(self, node: ast.AST, name: str | None) -> None:
+        message = None if name is None else refusal(name)
+        if message is not None:
+            self.refuse(node, message)
 
-# Under every name that it has there: it is the visitor of many nodes, too.
+    def visit_Name(self, node: ast.Name) -> Any:  # noqa: N802 - the node's own name
+        message = refusal(node.id)
+        if message is not None and not self._is_allowed_variable(node):
+            self.refuse(node, message)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802 - the node's own name
+        value, name = self.visit(node.value), node.attr
+        if isinstance(node.ctx, ast.Load):
+            return self._read(node, value, name)
+        if isinstance(node.ctx, ast.Store) and name in WRITABLE:
+            node.value = guarded(WRITE_GUARD, value, node)
+            return node
+        self.check(node, name)
+        node.value = self._guard_private(value, node) if is_private(name) else value
+        return node
+
+
+# Under every name that it has there: it is the visitor of many nodes, too. Those of the base class
+# itself, as they are installed: a check that a later version has is not passed over unseen.
+_visit_contents = RestrictingNodeTransformer.node_contents_visit
 for _name in dir(Transformer):
     if getattr(Transformer, _name) is CachedVisitor.node_contents_visit:
-        setattr(Slowly, _name, RestrictingNodeTransformer.node_contents_visit)
+        _is_ours = _name.removeprefix("visit_") in ALLOWED
+        _original = getattr(RestrictingNodeTransformer, _name, _visit_contents)
+        setattr(Slowly, _name, _visit_contents if _is_ours else _original)
 
 
 class Replacing(CachedVisitor):
