@@ -28,7 +28,7 @@ def types_of(schema: Mapping[str, Any]) -> Types | None:
     kind = schema["type"]
     if kind in _SCALARS:
         return frozenset({_SCALARS[kind]}) if schema.keys() <= _SCALAR_KEYS else None
-    if kind == "union" and schema.keys() <= _UNION_KEYS:
+    if kind == "union" and schema.keys() <= _UNION_KEYS and schema.get("mode", "smart") == "smart":
         found = frozenset[type]()
         for choice in schema["choices"]:
             one = types_of(choice) if isinstance(choice, Mapping) else None

@@ -77,7 +77,9 @@ class ReturnType:
             self._adapter = pydantic.TypeAdapter(list[hint], config=_BYTES)
             self._listed = True
         compiled: Any = self._adapter.core_schema
-        self._is_plain = plain_result(compiled["items_schema"] if self._listed else compiled)
+        if self._listed and compiled["type"] == "list":  # else it has definitions
+            compiled = compiled["items_schema"]
+        self._is_plain = plain_result(compiled)
 
     def schema(self) -> dict[str, Any]:
         found = self._adapter.json_schema(mode="serialization", schema_generator=TypedJsonSchema)
@@ -88,7 +90,8 @@ class ReturnType:
 
     def to_json_like(self, result: Any) -> Any:
         if self._is_plain(result):
-            return result
+            # A copy of a record, as by pydantic: the function may go on with its own.
+            return dict(result) if type(result) is dict else result
         # By alias, as in the schema. No warnings: they would print the value; the schema checks it.
         given = [result] if self._listed else result
         found = self._adapter.serializer.to_python(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NotRequired, Optional
 
@@ -14,7 +15,7 @@ from typing_extensions import TypedDict
 
 from caps.capabilities import signature
 from caps.capabilities.plain_values import plain_arguments, plain_result
-from caps.capabilities.provider import CallContext
+from caps.capabilities.provider import CallContext, run_without_suspending
 from caps.protocol.errors import ValidationError
 
 EXAMPLES = settings(max_examples=300, deadline=None)
@@ -53,6 +54,27 @@ class Settled(TypedDict):
     name: str
 
 
+class Tree(pydantic.BaseModel):
+    """It contains itself."""
+
+    branches: list[Tree] = []
+
+
+class Pair(TypedDict):
+    """One type, used twice: its schema has definitions."""
+
+    a: Row
+    b: Row
+
+
+@dataclasses.dataclass
+class Twice:
+    """The same for a dataclass."""
+
+    a: Settled
+    b: Settled
+
+
 HINTS: list[Any] = [
     int,
     str,
@@ -67,6 +89,9 @@ HINTS: list[Any] = [
     list[int],
     dict[str, int],
     Annotated[int, pydantic.Field(description="a number")],
+    Annotated[int | str, pydantic.Field(union_mode="left_to_right")],
+    Annotated[bool | int, pydantic.Field(union_mode="left_to_right")],
+    Annotated[float | int, pydantic.Field(union_mode="left_to_right")],
     Annotated[int, pydantic.Field(ge=1)],
     Annotated[int, pydantic.Field(strict=True)],
     Annotated[str, pydantic.StringConstraints(strip_whitespace=True)],
@@ -75,7 +100,7 @@ HINTS: list[Any] = [
     Annotated[int, pydantic.PlainSerializer(str)],
     pydantic.SecretStr,
 ]
-RESULTS = [*HINTS, Row, Loose, Renamed, Shouting, Settled]
+RESULTS = [*HINTS, Row, Loose, Renamed, Shouting, Settled, Tree, Pair, Twice]
 SCALARS = st.one_of(
     st.integers(-(2**65), 2**65),
     st.sampled_from([0, 1, -1, True, False, None, "", " a ", "a", "1", 1.0, 1.5, float("inf")]),
@@ -172,6 +197,19 @@ def test_a_function_gets_and_gives_the_same_as_by_pydantic_alone(
         patch.setattr(signature, "plain_arguments", lambda *_: lambda _payload: False)
         patch.setattr(signature, "plain_result", lambda _: lambda _result: False)
         assert is_same(called(hints, payload, result), found)
+
+
+def test_a_record_that_is_returned_again_is_not_the_same_object() -> None:
+    """An answer that waits to be encoded does not change with the next call."""
+    state: Row = {"count": 1, "name": None}
+
+    async def give() -> Row:
+        return state
+
+    provider: Any = signature.derive(give).provider
+    found = run_without_suspending(provider(CONTEXT, {}))
+    state["count"] += 1
+    assert found == {"count": 1, "name": None}
 
 
 def _result_of(hint: Any) -> Callable[[Any], bool]:

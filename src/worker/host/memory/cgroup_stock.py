@@ -11,6 +11,7 @@ there is none (v2), the host moves the worker after the fork.
 from __future__ import annotations
 
 import logging
+import resource
 from collections import deque
 from contextlib import suppress
 
@@ -24,8 +25,10 @@ logger = logging.getLogger(__name__)
 
 # Several are created at a time: each time, a thread is woken and the event loop waits for it.
 _AHEAD = 8
-# How many groups are used again. Each keeps five files open; more workers do without.
+# How many groups are used again. Each keeps five files open; more workers do without. One for so
+# many files that this process may open, so that workers are not short of them.
 _MOST_RENEWABLE = 16
+_FILES_FOR_ONE = 128
 
 
 class CgroupStock:
@@ -38,6 +41,8 @@ class CgroupStock:
         self._waiting: deque[PreparedGroup] = deque()
         # Those that exist, waiting or in use.
         self._renewable: set[PreparedGroup] = set()
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._most_renewable = min(_MOST_RENEWABLE, files // _FILES_FOR_ONE)
         self._taken_some = anyio.Event()
         self._megabytes: int | None = None
         self._closed = False
@@ -95,7 +100,7 @@ class CgroupStock:
         """Runs in a thread."""
         group = self._root.new_group()
         try:
-            prepared = PreparedGroup(group, renewable=len(self._renewable) < _MOST_RENEWABLE)
+            prepared = PreparedGroup(group, renewable=len(self._renewable) < self._most_renewable)
             if prepared.renewable:
                 self._renewable.add(prepared)
             if self._megabytes is not None:

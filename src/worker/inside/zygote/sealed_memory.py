@@ -23,6 +23,7 @@ Runs in the zygote, which sees no untrusted input.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from typing import Any, Final
 
@@ -57,9 +58,12 @@ class _ArenaAllocator(ctypes.Structure):
 class SealableMemory:
     """What `begin_sealable` has set up."""
 
-    def __init__(self, libc: Any, start: int, descriptor: int, arenas: _ArenaAllocator) -> None:
+    def __init__(
+        self, libc: Any, start: int, end: int, descriptor: int, arenas: _ArenaAllocator
+    ) -> None:
         self._libc = libc
         self._start = start
+        self._end = end
         self._descriptor = descriptor
         self._arenas = arenas
 
@@ -70,6 +74,8 @@ class SealableMemory:
         _limit_heap(libc)
         libc.malloc_trim(0)
         size = _rounded_up(libc.sbrk(0), _PAGE_BYTES) - start
+        if size > self._end - start:  # beyond it the file has nothing
+            raise OSError(errno.ENOMEM, "the zygote loads more than its memory file has room for")
         # A kernel that does not know an advice, or cannot follow it, changes nothing: forks are
         # slower then.
         libc.madvise(start, _rounded_up(size, _LARGE_BYTES), _MADV_COLLAPSE)
@@ -104,7 +110,7 @@ def begin_sealable() -> SealableMemory | None:
     # `aligned_alloc(alignment, size)` has the form of `allocate(context, size)`.
     ours.context, ours.allocate, ours.free = _POOL_BYTES, allocate, arenas.free
     python.PyObject_SetArenaAllocator(ctypes.byref(ours))
-    return SealableMemory(libc, start, descriptor, arenas)
+    return SealableMemory(libc, start, end, descriptor, arenas)
 
 
 def _file(size: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -63,3 +64,26 @@ async def test_groups_that_are_closed_while_more_are_made_leave_no_entrance(tmp_
         tasks.cancel_scope.cancel()
     assert entrances(tmp_path) == 0
     assert home.made == 3
+
+
+@pytest.mark.parametrize(("files", "most"), [(100, 0), (300, 2), (1024, 8), (1_000_000, 16)])
+async def test_a_process_that_may_open_few_files_uses_few_groups_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int, most: int
+) -> None:
+    """Those that stay open would be missing for workers."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
+    groups = CgroupStock(_WholeHome(tmp_path), anyio.CapacityLimiter(1))
+    made = [groups._make() for _ in range(20)]
+    assert sum(prepared.renewable for prepared in made) == most
+    for prepared in made:
+        prepared.close()
+
+
+class _WholeHome(_PlainHome):
+    """Its groups have all files through which they are renewed."""
+
+    def new_group(self) -> MemoryGroup:
+        group = super().new_group()
+        for name in ("cgroup.procs", V1.oom_file, V1.usage_file, *V1.peak_files):
+            (group.directory / name).touch()
+        return group
