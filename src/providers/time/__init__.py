@@ -58,6 +58,8 @@ async def now(
     # In a thread: the first use of a zone reads the disk.
     zone = UTC if timezone == "UTC" else await context.run_in_thread(_zone, timezone)
     moment = datetime.now(zone)
+    # Both forms have milliseconds, and tell the same one.
+    moment = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
     unix = round(moment.timestamp(), 3)
     iso8601 = moment.isoformat(timespec="milliseconds")
     formats: dict[TimeFormat, str | float] = {
