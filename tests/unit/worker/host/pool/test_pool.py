@@ -157,6 +157,25 @@ class TestTheStock:
             await anyio.wait_all_tasks_blocked()
             assert len(pool.stock) == pool_module.MAX_SPARES
 
+    async def test_is_refilled_without_pauses_once_nobody_asks(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It waits a moment only if somebody has wanted a worker since it last did."""
+        pauses: list[int] = []
+        wait_a_moment = WorkerPool._backoff
+
+        async def count(pool: WorkerPool) -> None:
+            pauses.append(len(pool._stock))
+            await wait_a_moment(pool)
+
+        monkeypatch.setattr(WorkerPool, "_backoff", count)
+        async with opened() as pool:
+            await pool.until_stocked(2)
+            assert pauses == [0]
+            await pool.run()
+            await pool.until_stocked(2)
+            assert pauses == [0, 1]
+
     async def test_shrinks_when_it_is_idle(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One at a time and never below two; the ones that go are ended."""
         async with opened() as pool:
