@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import msgspec
+
 from caps.protocol.errors import AuditError
 from caps.security.audit.log.interface import UndeliveredError
 from caps.security.audit.model.chain import EncodedRecord, Entry
@@ -191,25 +193,17 @@ def _encoded_together(encode_all: EncodeAll, appends: Sequence[Append]) -> list[
     return [*zip(records, times, strict=True)]
 
 
-class WriteAttempt:
+class WriteAttempt(msgspec.Struct):
     """An inline write of these events. After an interrupt it can tell whether the write succeeded.
 
     It belongs to the append that makes it: other processes and threads write the same file, so the
     last bytes of the file do not tell whose they are.
     """
 
-    __slots__ = ("_data", "_offset", "events")
-
-    def __init__(self, events: Sequence[object]) -> None:
-        """`events`, or the records that were made of them."""
-        self.events = events
-        self._offset = 0
-        self._data = b""
-
-    def begin(self, offset: int, data: bytes) -> None:
-        """Called by the segment just before it writes `data`, which includes the events."""
-        self._offset = offset
-        self._data = data
+    events: Sequence[object]
+    """The events, or the records that were made of them."""
+    written: tuple[int, bytes] | None = None
+    """The offset and the data, which includes the events. Set just before the write."""
 
     def succeeded(self, fd: int) -> bool:
         """Whether the file has the data, although an interrupt came before that was noted.
@@ -217,9 +211,10 @@ class WriteAttempt:
         False if the write did not begin, or if the file cannot be read: evidence is recorded twice
         rather than not at all.
         """
-        if not self._data:
+        if self.written is None:
             return False
+        offset, data = self.written
         try:
-            return os.pread(fd, len(self._data), self._offset) == self._data
+            return os.pread(fd, len(data), offset) == data
         except OSError:
             return False

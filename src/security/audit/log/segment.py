@@ -44,7 +44,14 @@ from caps.security.audit.log.batch import WriteAttempt
 from caps.security.audit.log.open_checks import segment_preamble
 from caps.security.audit.log.rotation import NEVER
 from caps.security.audit.log.settings import AuditSettings, Durability
-from caps.security.audit.model.chain import ORIGIN, EncodedRecord, Entry, Head, seal_all
+from caps.security.audit.model.chain import (
+    ORIGIN,
+    EncodedRecord,
+    Entry,
+    Head,
+    seal,
+    seal_all,
+)
 from caps.security.audit.model.records import (
     CHECKPOINT_WITNESSES,
     AuditEvent,
@@ -59,8 +66,9 @@ from caps.security.audit.model.templates import SIGNED_SEQ_GAP
 from caps.security.audit.signing.checkpoint_writer import CheckpointWriter
 
 _OUTCOME_KIND: Final = "outcome_recorded"
-_WITNESS_KINDS: Final = frozenset(kind.__struct_config__.tag for kind in CHECKPOINT_WITNESSES)
+WITNESS_KINDS: Final = frozenset(kind.__struct_config__.tag for kind in CHECKPOINT_WITNESSES)
 _WITNESSING: Final = frozenset((OutcomeRecorded, *CHECKPOINT_WITNESSES))
+_NEWLINE: Final = ord("\n")
 _CUT: Final = "it was cut while open; verify it, and exclude it from log rotation"
 
 
@@ -123,9 +131,11 @@ class Segment:
 
     def takes_encoded(self, records: int, kind: str) -> bool:
         """Whether n records of this kind can be committed as they are, and without a sync."""
-        return not self.slow_commit_due(records) and (
-            kind != _OUTCOME_KIND or self._checkpoints.signed_seq == self._mentioned
-        )
+        if self._unpinned + records >= self._checkpoint_every:
+            return False  # as `slow_commit_due`, without a call for each record
+        if self._rotation is not NEVER and self.slow_commit_due(records):
+            return False
+        return kind != _OUTCOME_KIND or self._checkpoints.signed_seq == self._mentioned
 
     def slow_commit_due(self, records: int) -> bool:
         """Whether a commit of n records ends with a checkpoint or begins a file, and so syncs."""
@@ -156,23 +166,46 @@ class Segment:
         return lines
 
     def commit_encoded(self, records: Sequence[EncodedRecord], attempt: WriteAttempt) -> None:
-        """`commit` of records that are appended now, without waiting: its fast path.
+        """`commit` of records that are appended now, without waiting."""
+        if len(records) == 1 and self._commit_one(records[0], attempt):
+            return
+        now = timestamp()
+        self.commit([(record, now) for record in records], wait=False, attempt=attempt)
 
-        For the usual case, that only the steps 5 and 6 are needed. All other cases are left to
-        `commit`, which begins again.
+    def _commit_one(self, record: EncodedRecord, attempt: WriteAttempt) -> bool:
+        """The fast path of `commit`: the steps 1, 5 and 6 for one record, in a straight line.
+
+        False, with no effect, if it needs any other step. What goes wrong after the write began is
+        left to `_write`, which writes the same again.
         """
         if self._failure is not None or os.getpid() != self._pid:
             self.require_usable()
-        now = timestamp()
-        entries = [(record, now) for record in records]
-        self._lock.take(self._fd, self._path, wait=False)
+        fd, offset, (seq, prev) = self._fd, self._offset, self._head
+        self._lock.take(fd, self._path, wait=False)
         try:
-            if self._offset > 0 and not self._torn and self._is_unchanged():
-                self._append(entries, attempt)
-                return
+            if not offset or self._torn or self._sync or not self._is_unchanged():
+                return False
+            seq += 1
+            data, prev = seal(record, timestamp(), seq, prev)
+            size = len(data)
+            attempt.written = (offset, data)
+            try:
+                is_written = os.pwrite(fd, data, offset) == size
+                # `was_cut`, in place: the end of the record before it, and all of this one.
+                found = os.pread(fd, size + 1, offset - 1)
+                is_written = is_written and len(found) > size and found[0] == _NEWLINE
+            except OSError:
+                is_written = False
+            if not is_written:
+                self._write(data)
+            self._head = Head(seq, prev)
+            self._offset = offset + size
+            self._unpinned += 1
+            if self.on_written is not None:
+                self.on_written(seq, (data,))
+            return True
         finally:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
-        self.commit(entries, wait=False, attempt=attempt)
+            fcntl.flock(fd, fcntl.LOCK_UN)
 
     def encode(self, event: AuditEvent) -> EncodedRecord:
         """`encode_event`; an event of some kinds also says which record is signed.
@@ -194,14 +227,14 @@ class Segment:
             raise
 
     def insert_signed_seq(
-        self, records: Sequence[EncodedRecord], kind: str
+        self,
+        records: Sequence[EncodedRecord],
+        kind: str,  # noqa: ARG002 - one of `WITNESS_KINDS`, which tests tell apart
     ) -> Sequence[EncodedRecord]:
-        """The records as they are written: those of some kinds say which record is signed.
+        """The records of one of `WITNESS_KINDS` as they are written: they say which one is signed.
 
         As in `encode`, where the text that leads to the time has the gap for it.
         """
-        if kind not in _WITNESS_KINDS:
-            return records
         signed = self._mentioned = self._checkpoints.signed_seq
         text = "" if signed is None else f'"signed_seq":{signed},'
         return [(a, b, c, to_ts.replace(SIGNED_SEQ_GAP, text), e) for a, b, c, to_ts, e in records]
@@ -303,7 +336,7 @@ class Segment:
         lines, head = seal_all(entries, self._head)
         data = lines[0] if len(lines) == 1 else b"".join(lines)
         if attempt is not None:
-            attempt.begin(self._offset, data)
+            attempt.written = (self._offset, data)
         self._write(data)
         self._head = head
         self._offset += len(data)
@@ -320,8 +353,11 @@ class Segment:
         except OSError:
             return False
         # The inode number of an open file is not reused.
-        same = (status.st_ino, status.st_dev) == self._file
-        return same and status.st_size == self._offset and not self._ended
+        return (
+            status.st_size == self._offset
+            and (status.st_ino, status.st_dev) == self._file
+            and not self._ended
+        )
 
     def _preamble(self) -> list[Entry]:
         """The records of the log itself that come before the batch."""
@@ -395,13 +431,14 @@ class Segment:
         self._use_file(number, fd)
 
     def _write(self, data: bytes) -> None:
+        fd, offset = self._fd, self._offset
         try:
-            end = self._offset + os.pwrite(self._fd, data, self._offset)
-            if end < self._offset + len(data):
-                end = write_at(self._fd, data[end - self._offset :], end)
+            end = offset + os.pwrite(fd, data, offset)
+            if end < offset + len(data):
+                end = write_at(fd, data[end - offset :], end)
             if self._torn:
                 # The rest of the torn line is removed last, so that a crash leaves it torn.
-                os.ftruncate(self._fd, end)
+                os.ftruncate(fd, end)
         except OSError as error:
             self._undo_write()
             raise AuditError(
@@ -410,7 +447,7 @@ class Segment:
         if self._sync:
             self._sync_or_fail()
         try:
-            if was_cut(self._fd, self._offset, end):
+            if was_cut(fd, offset, end):
                 self._refuse_hole()
         except OSError as error:
             self._failure = f"it cannot be read after a write ({error.strerror}); open it again"
