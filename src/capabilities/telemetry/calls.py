@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 # The reason of a call before it is decided, and its status before it has ended.
 _UNDECIDED: Final = ReasonCode.INTERNAL_ERROR.value
 _NOT_ENDED: Final = CallStatus.CANCELLED.value
-_ALLOWED: Final = ReasonCode.ALLOWED.value
-_OK: Final = CallStatus.OK.value
 _NO_IDS: Final[Mapping[str, str]] = {}
 
 
@@ -82,11 +80,7 @@ class CallTelemetry:
 
         Each took `seconds`; `size` is that of all results.
         """
-        metrics = self.metrics
-        metrics.requests.add((label, "allow", _ALLOWED, _OK), calls)
-        metrics.request_seconds.observe((label,), seconds, calls)
-        if size:
-            metrics.result_bytes.add((label,), size)
+        self.metrics.allowed_calls.put((label, calls, seconds, size))
         if self.span.timed:
             for _ in range(calls):
                 self.span.record(seconds, self.attributes(label, None))

@@ -13,7 +13,8 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from typing import Any, Final
 
 Labels = tuple[str, ...]
@@ -31,7 +32,7 @@ class Metric:
         self.labels = tuple(labels)
         # Python 3.14 lets an interrupt come between taking a lock and the block that it guards, so
         # that it stays taken. The thread that was interrupted can still take this one again.
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
 
 
 class QueuedMetric(Metric):
@@ -40,16 +41,45 @@ class QueuedMetric(Metric):
     def __init__(self, name: str, documentation: str, labels: Sequence[str] = ()) -> None:
         super().__init__(name, documentation, labels)
         self._queued: deque[Any] = deque()
-
-    def _put(self, item: Any) -> None:
-        queued = self._queued
-        queued.append(item)
-        if len(queued) > _MAX_QUEUED:
-            self._add_up()
+        self.joined: list[JointQueue] = []
+        """Where samples of this metric wait together with those of others."""
 
     def _add_up(self) -> None:
         """Add what is queued to the values, one by one: an interrupt loses one at most."""
         raise NotImplementedError
+
+    def _add_joined_up(self) -> None:
+        """Not under the lock of this metric: the queues take the locks of all their metrics."""
+        for queue in self.joined:
+            queue.add_up()
+
+
+class JointQueue:
+    """Samples of several metrics that are counted together: one append for all of them."""
+
+    def __init__(self, count: Callable[[deque[Any]], None], *metrics: QueuedMetric) -> None:
+        """`count` takes the items out and adds them to the `metrics`, when somebody reads any.
+
+        One by one: an interrupt loses one at most. The locks of the metrics are held.
+        """
+        self._count = count
+        self._metrics = metrics
+        self._queued: deque[Any] = deque()
+        for metric in metrics:
+            metric.joined.append(self)
+
+    def put(self, item: Any) -> None:
+        queued = self._queued
+        queued.append(item)
+        if len(queued) > _MAX_QUEUED:
+            self.add_up()
+
+    def add_up(self) -> None:
+        """Count what is queued."""
+        with ExitStack() as locks:
+            for metric in self._metrics:  # everywhere in this order
+                locks.enter_context(metric.lock)
+            self._count(self._queued)
 
 
 class Counter(QueuedMetric):
@@ -63,21 +93,28 @@ class Counter(QueuedMetric):
 
     def begin(self, labels: Labels) -> None:
         """Add a sample of zero for these labels, before anything is counted."""
-        with self._lock:
+        with self.lock:
             self._values.setdefault(labels, 0)
 
     def add(self, labels: Labels, amount: float = 1) -> None:
-        self._put((labels, amount))
+        queued = self._queued
+        queued.append((labels, amount))
+        if len(queued) > _MAX_QUEUED:
+            self._add_up()
+
+    def count(self, labels: Labels, amount: float = 1) -> None:
+        """`add` for a `JointQueue`, which holds the lock."""
+        self._values[labels] = self._values.get(labels, 0) + amount
 
     def add_each(self, samples: Iterable[Labels]) -> None:
         """Add one to each sample: many samples, so they are not queued."""
-        with self._lock:
+        with self.lock:
             values = self._values
             for labels in samples:
                 values[labels] = values.get(labels, 0) + 1
 
     def _add_up(self) -> None:
-        with self._lock:
+        with self.lock:
             queued, values = self._queued, self._values
             for _ in range(len(queued)):
                 labels, amount = queued.popleft()
@@ -85,7 +122,8 @@ class Counter(QueuedMetric):
 
     def samples(self) -> list[tuple[Labels, float]]:
         """All current values."""
-        with self._lock:
+        self._add_joined_up()
+        with self.lock:
             self._add_up()
             return list(self._values.items())
 
@@ -99,23 +137,23 @@ class Gauge(Metric):
 
     def add(self, change: float) -> None:
         """Change the value of a gauge without labels."""
-        with self._lock:
+        with self.lock:
             self._values[()] += change
 
     def set(self, labels: Labels, value: float) -> None:
-        with self._lock:
+        with self.lock:
             self._values[labels] = value
 
     def add_holder(self, labels: Labels, change: int) -> None:
         """Count the objects with `labels`; a count of zero has no sample."""
-        with self._lock:
+        with self.lock:
             count = self._values.pop(labels, 0) + change
             if count:
                 self._values[labels] = count
 
     def samples(self) -> list[tuple[Labels, float]]:
         """All current values."""
-        with self._lock:
+        with self.lock:
             return list(self._values.items())
 
 
@@ -133,16 +171,22 @@ class Histogram(QueuedMetric):
             self._begin(())  # like the library: the sample exists from the start
 
     def observe(self, labels: Labels, value: float, times: int = 1) -> None:
-        self._put((labels, value, times))
+        queued = self._queued
+        queued.append((labels, value, times))
+        if len(queued) > _MAX_QUEUED:
+            self._add_up()
 
     def _add_up(self) -> None:
-        with self._lock:
+        with self.lock:
             queued = self._queued
             for _ in range(len(queued)):
-                labels, value, times = queued.popleft()
-                row = self._rows.get(labels) or self._begin(labels)
-                row[bisect_left(self.bounds, value)] += times
-                row[-1] += value * times
+                self.count(*queued.popleft())
+
+    def count(self, labels: Labels, value: float, times: int = 1) -> None:
+        """`observe` for a `JointQueue`, which holds the lock."""
+        row = self._rows.get(labels) or self._begin(labels)
+        row[bisect_left(self.bounds, value)] += times
+        row[-1] += value * times
 
     def _begin(self, labels: Labels) -> list[float]:
         row = self._rows[labels] = [*[0] * len(self.bounds), 0.0]
@@ -150,6 +194,7 @@ class Histogram(QueuedMetric):
 
     def samples(self) -> list[tuple[Labels, list[float], float]]:
         """By labels: the count of each bucket, not cumulative, and the sum of all values."""
-        with self._lock:
+        self._add_joined_up()
+        with self.lock:
             self._add_up()
             return [(key, row[:-1], row[-1]) for key, row in self._rows.items()]

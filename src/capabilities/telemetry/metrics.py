@@ -11,18 +11,22 @@ All runtimes with the same registry share one `Metrics` and count together.
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from caps.capabilities.telemetry.counters import Counter, Gauge, Histogram, Metric
+from caps.capabilities.telemetry.counters import Counter, Gauge, Histogram, JointQueue, Metric
 from caps.protocol.enforcement import Layer
 from caps.protocol.version import package_version
-from caps.security.audit.model.records import ExecutionStatus
+from caps.security.audit.model.records import CallStatus, ExecutionStatus
+from caps.security.reasons import ReasonCode
 from caps.worker.host.pool.admission import WaitReason
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
+_ALLOWED: Final = ReasonCode.ALLOWED.value
+_OK: Final = CallStatus.OK.value
 UNREGISTERED: Final = "(unregistered)"
 OTHER: Final = "(other)"
 
@@ -61,6 +65,10 @@ class Metrics:
         self._add_evidence()
         self._add_policies()
         self._begin_at_zero()
+        self.allowed_calls = JointQueue(
+            self._count_allowed, self.requests, self.request_seconds, self.result_bytes
+        )
+        self.appends = JointQueue(self._count_appends, self.audit_records, self.audit_seconds)
         if registry is not None:
             self._register(registry)
 
@@ -79,6 +87,24 @@ class Metrics:
         """The metrics of `registry`, created on first use."""
         found = _by_registry.get(registry)
         return cls(registry) if found is None else found
+
+    def _count_allowed(self, queued: deque[tuple[str, int, float, int]]) -> None:
+        """Calls of a capability that gave results: how many, their time each, their bytes."""
+        requests, seconds, sizes = self.requests, self.request_seconds, self.result_bytes
+        for _ in range(len(queued)):
+            label, calls, took, size = queued.popleft()
+            requests.count((label, "allow", _ALLOWED, _OK), calls)
+            seconds.count((label,), took, calls)
+            if size:
+                sizes.count((label,), size)
+
+    def _count_appends(self, queued: deque[tuple[str, int, float]]) -> None:
+        """Records of one kind that were appended together: how many, and how long that took."""
+        records, seconds = self.audit_records, self.audit_seconds
+        for _ in range(len(queued)):
+            kind, appended, took = queued.popleft()
+            records.count((kind,), appended)
+            seconds.count((), took)
 
     def _add_executions(self) -> None:
         self.executions = Counter("caps_executions", "Executions by how they ended.", ["status"])

@@ -44,6 +44,7 @@ class MeteredAudit(AuditSink):
     def __init__(self, sink: AuditSink, metrics: Metrics) -> None:
         self._sink = sink
         self._metrics = metrics
+        self._appends = metrics.appends
         self.redactor = sink.redactor
         self.takes_encoded = sink.takes_encoded
 
@@ -88,8 +89,7 @@ class MeteredAudit(AuditSink):
                 raise
             raise _as_audit_error(error) from error
         if done is True:
-            self._metrics.audit_seconds.observe((), time.perf_counter() - began)
-            self._metrics.audit_records.add((kind,), len(records))
+            self._appends.put((kind, len(records), time.perf_counter() - began))
         elif done is not False:
             raise _not_a_bool(done)
         return done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 
 import prometheus_client
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
-from caps.capabilities.telemetry.counters import Counter, Gauge, Histogram
+from caps.capabilities.telemetry.counters import Counter, Gauge, Histogram, JointQueue
 from caps.capabilities.telemetry.prometheus import register_with_prometheus
 
 _BOUNDS = (0.001, 0.25, 1.0, 2.5)
@@ -143,3 +144,48 @@ def test_what_nobody_reads_does_not_pile_up() -> None:
     assert max(len(tally._queued), len(seconds._queued)) <= 256
     assert tally.samples() == [(("a",), 10_000)]
     assert sum(seconds.samples()[0][1]) == 10_000
+
+
+def joint() -> tuple[Counter, Histogram, JointQueue]:
+    tally, seconds = Counter("x", "Things.", ["kind"]), Histogram("x_seconds", "Time.", [], _BOUNDS)
+
+    def count(queued: deque[tuple[str, float]]) -> None:
+        for _ in range(len(queued)):
+            kind, took = queued.popleft()
+            tally.count((kind,))
+            seconds.count((), took)
+
+    return tally, seconds, JointQueue(count, tally, seconds)
+
+
+def test_what_is_counted_together_is_seen_in_each_metric() -> None:
+    """Whichever is read first, with what was counted otherwise."""
+    tally, seconds, queue = joint()
+    queue.put(("a", 0.5))
+    tally.add(("a",))
+    seconds.observe((), 0.5)
+    assert tally.samples() == [(("a",), 2)]
+    queue.put(("b", 0.5))
+    assert sum(seconds.samples()[0][1]) == 3
+    assert sorted(tally.samples()) == [(("a",), 2), (("b",), 1)]
+
+
+def test_what_is_counted_together_is_not_lost_between_threads() -> None:
+    """Readers of the two metrics and those who count do not wait for each other for ever."""
+    tally, seconds, queue = joint()
+
+    def count() -> None:
+        for number in range(5000):
+            queue.put(("a", 0.5))
+            if number % 50 == 0:
+                tally.samples()
+                seconds.samples()
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(queue._queued) <= 256
+    assert tally.samples() == [(("a",), 20_000)]
+    assert sum(seconds.samples()[0][1]) == 20_000
