@@ -21,7 +21,7 @@ import msgspec
 from caps.protocol.errors import ProtocolError
 
 LENGTH = struct.Struct(">I")
-_JSON_SCALARS = frozenset((str, int, bool, type(None)))
+JSON_SCALARS = frozenset((str, int, bool, type(None)))
 _TEXT = frozenset((str,))
 # A body this small holds too few keys to do harm, so that ordinary requests skip the check.
 HARMLESS_BYTES = 2048
@@ -131,13 +131,13 @@ def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
     Depth first, so that data that contains itself reaches the depth limit soon.
     """
     # A shortcut for the usual payload and the usual result.
-    if type(value) in _JSON_SCALARS or (type(value) is dict and is_flat(value, limits)):
+    if type(value) in JSON_SCALARS or (type(value) is dict and is_flat(value, limits)):
         return
     open_containers: list[Iterator[Any]] = [iter((value,))]
     items = 0
     while open_containers:
         for item in open_containers[-1]:
-            if type(item) in _JSON_SCALARS or (type(item) is float and math.isfinite(item)):
+            if type(item) in JSON_SCALARS or (type(item) is float and math.isfinite(item)):
                 continue
             contents = _contents(item)
             items += len(contents) * (2 if isinstance(item, dict) else 1)  # as `check_shape` counts
@@ -177,7 +177,7 @@ def is_flat(value: dict[Any, Any], limits: FrameLimits) -> bool:
         2 * len(value) <= limits.max_items
         and limits.max_depth > 0
         and _TEXT.issuperset(map(type, value))
-        and _JSON_SCALARS.issuperset(map(type, value.values()))
+        and JSON_SCALARS.issuperset(map(type, value.values()))
     )
 
 

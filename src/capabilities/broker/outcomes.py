@@ -7,6 +7,7 @@ until it fits. The code of the provider's own types may run here, so any error i
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from caps.capabilities.grant import BoundCapability
 from caps.capabilities.provider import CallContext
 from caps.protocol.errors import CALL_ERRORS, CapsError, ProviderError
-from caps.protocol.framing import DEFAULT_LIMITS, check_json_like
+from caps.protocol.framing import DEFAULT_LIMITS, JSON_SCALARS, check_json_like, is_flat
 from caps.protocol.messages import CallFailure
 from caps.security.audit.model.records import CallStatus
 from caps.security.audit.model.sanitize import truncate
@@ -94,11 +95,31 @@ def checked(bound: BoundCapability, context: CallContext, result: Any) -> Outcom
         return _bad_output(context, "SchemaMismatch", f"{first.path}: expected {first.expected}")
     if len(encoded) > MAX_RESULT_BYTES:
         return _bad_output(context, f"{len(encoded)} bytes, over {MAX_RESULT_BYTES}")
+    return ok_outcome(encoded)
+
+
+def ok_outcome(encoded: bytes) -> Outcome:
+    """The outcome with a result that may leave."""
     return Outcome(
         status=CallStatus.OK,
         answer=CallResponse(result=msgspec.Raw(encoded)),
         bytes_out=len(encoded),
     )
+
+
+def encoded_flat(result: Any, fits: Callable[[Any], bool]) -> bytes | None:
+    """The encoded `result` if it is a scalar or a flat record that `fits` its schema.
+
+    None for any other: `checked` says what it is. No code of the provider's own types runs here.
+    """
+    kind = type(result)
+    if kind in JSON_SCALARS or (kind is dict and is_flat(result, DEFAULT_LIMITS)):
+        try:
+            encoded = _encoder.encode(result) if fits(result) is True else b""
+        except (ValueError, OverflowError):  # a lone surrogate, an integer of too many bits
+            return None
+        return encoded if 0 < len(encoded) <= MAX_RESULT_BYTES else None
+    return None
 
 
 def _bad_output(

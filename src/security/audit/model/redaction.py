@@ -104,8 +104,7 @@ class Redactor:
             if name in shown_fields and isinstance(value, _SCALARS):
                 shown[_field_name(name)] = repr(value) if isinstance(value, float) else value
             elif len(hidden) < MAX_FIELDS:
-                simple = name.isidentifier() and name.isascii() and len(name) <= MAX_NAME_CHARS
-                field = name if simple else self._hidden_name(name)
+                field = name if is_simple_name(name) else self._hidden_name(name)
                 hidden[field] = self._keyed(encoded or _other_bytes(value))
             else:
                 others[name] = value
@@ -116,13 +115,44 @@ class Redactor:
         encoded = _encode(whole) if all_plain else _other_bytes(whole)
         return Redacted(shown, hidden, self._keyed(encoded))
 
+    def hidden(self, payload: Mapping[str, Any], names: Collection[str]) -> Redacted | None:
+        """`split` of the usual payload, in less time: plain scalars in a few fields of `names`.
+
+        None for any other. `names` are identifiers in ASCII of fields that are not shown.
+        """
+        if type(payload) is not dict or len(payload) > MAX_FIELDS:
+            return None
+        copy_inner, copy_outer = self._inner.copy, self._outer.copy
+        hidden: dict[str, str] = {}
+        for name, value in payload.items():
+            kind = type(value)
+            if name not in names:
+                return None
+            if kind is int:
+                if not -MAX_INTEGER <= value <= MAX_INTEGER:
+                    return None
+                encoded = b"%d" % value
+            elif kind is str or kind is bool or value is None:
+                encoded = _encode(value)
+            else:
+                return None
+            inner, outer = copy_inner(), copy_outer()
+            inner.update(encoded)
+            outer.update(inner.digest())
+            hidden[name] = DIGEST_PREFIX + outer.hexdigest()
+        inner, outer = copy_inner(), copy_outer()
+        inner.update(_encode(payload))
+        outer.update(inner.digest())
+        return Redacted({}, hidden, DIGEST_PREFIX + outer.hexdigest())
+
     def hashed(self, payload: Mapping[str, Any], shown_fields: Collection[str]) -> HashedPayload:
         """`payload` with what `split` and `digest` return for it."""
         return HashedPayload(payload, shown_fields, self.split(payload, shown_fields))
 
     def _keyed(self, data: bytes) -> str:
-        inner, outer = self._inner.copy(), self._outer.copy()
+        inner = self._inner.copy()
         inner.update(data)
+        outer = self._outer.copy()
         outer.update(inner.digest())
         return DIGEST_PREFIX + outer.hexdigest()
 
@@ -132,6 +162,11 @@ class Redactor:
             return escaped
         # The digest keeps long names with the same beginning distinct.
         return f"{escaped[:MAX_NAME_CHARS]}\\{self.digest(name)}"
+
+
+def is_simple_name(name: str) -> bool:
+    """Whether a record has the name of a hidden field as it is."""
+    return name.isascii() and name.isidentifier() and len(name) <= MAX_NAME_CHARS
 
 
 def _field_name(name: str) -> str:
