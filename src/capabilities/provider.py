@@ -226,6 +226,17 @@ def has_no_await(provider: Any) -> bool:
     return _SUSPENDS not in function.__code__.co_code[::2]
 
 
+def without_suspending(provider: Provider) -> Callable[[CallContext, Mapping[str, Any]], Any]:
+    """What an inline `provider` returns, as a plain function.
+
+    A derived one has such a function within, as its attribute `direct`.
+    """
+    direct: Any = getattr(provider, "direct", None)
+    if direct is not None:
+        return direct  # type: ignore[no-any-return]
+    return lambda context, payload: run_without_suspending(provider(context, payload))
+
+
 def run_without_suspending(coroutine: Any) -> Any:
     """The result of a coroutine that does not suspend; RuntimeError if it does."""
     try:

@@ -280,17 +280,7 @@ def _provider(
     plain = returned.to_json_like
 
     if has_no_await(function):
-
-        async def call_without_await(context: CallContext, payload: Mapping[str, Any]) -> Any:
-            # It has no `await` of its own, so that `has_no_await` is true for it as well.
-            values = arguments(context, payload)
-            if not shown.classes:
-                return plain(run_without_suspending(function(**values)))
-            with shown:
-                result = run_without_suspending(function(**values))
-            return plain(result)
-
-        return call_without_await
+        return _inline_provider(function, arguments, returned, shown)
 
     if inspect.isasyncgenfunction(function):
 
@@ -320,6 +310,30 @@ def _provider(
         return plain(result)
 
     return call
+
+
+def _inline_provider(
+    function: Callable[..., Any],
+    arguments: Callable[[CallContext, Mapping[str, Any]], dict[str, Any]],
+    returned: ReturnType,
+    shown: ShownErrors,
+) -> Provider:
+    plain = returned.to_json_like
+
+    def direct(context: CallContext, payload: Mapping[str, Any]) -> Any:
+        values = arguments(context, payload)
+        if not shown.classes:
+            return plain(run_without_suspending(function(**values)))
+        with shown:
+            result = run_without_suspending(function(**values))
+        return plain(result)
+
+    async def call_without_await(context: CallContext, payload: Mapping[str, Any]) -> Any:
+        # It has no `await` of its own, so that `has_no_await` is true for it as well.
+        return direct(context, payload)
+
+    call_without_await.direct = direct  # type: ignore[attr-defined]  # for `without_suspending`
+    return call_without_await
 
 
 class ShownErrors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,21 +12,23 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caps import MemoryAuditLog
 from caps.capabilities.artifacts import Artifact
 from caps.capabilities.broker.broker import ExecutionBroker
-from caps.capabilities.broker.prepared.calls import PreparedBatch
+from caps.capabilities.broker.invoke import outside_task
+from caps.capabilities.broker.prepared.together import PreparedBatch
 from caps.capabilities.provider import CallContext, Scope, Violation
 from caps.capabilities.spec import CapabilitySpec
 from caps.capabilities.telemetry.observers import MeteredAudit
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit import AuditLog, Durability, VerifyStatus, verify_log
-from caps.worker.host.supervisor.interface import CallResponse
+from caps.worker.host.supervisor.interface import CallResponse, RequestBatch
 from support.audit_examples import REDACTOR, segment_of
-from support.broker_setup import BrokerSetup, answer_batch
+from support.broker_setup import BrokerSetup, answer_batch, answer_read
 from support.log_comparison import counted, lines
 
 EXAMPLES = settings(max_examples=80, deadline=None)
@@ -149,7 +152,7 @@ async def played(directory: Path, program: list[Any], policy: dict[str, Any], on
     for turn, step in enumerate(program):
         if isinstance(step, list):
             requests = [request(turn, place, *one) for place, one in enumerate(step)]
-            found = await answer_batch(calls, requests)
+            found = await (answer_read if on else answer_batch)(calls, requests)
             for asked, answer in zip(requests, found, strict=True):
                 responses.append(plain(answer or await calls.answer(asked)))
         elif step == "checkpoint":
@@ -221,6 +224,12 @@ def test_calls_are_really_prepared(tmp_path: Path) -> None:
             kinds.append(isinstance(batch, PreparedBatch) and batch._general is None)
             batch.close()
         assert kinds == [True, True, True, True]
+        kept: list[RequestBatch] = []
+        for turn in range(4, 8):
+            alone = request(turn, 0, "box.take", {"word": "a"}, {})
+            answer = outside_task(functools.partial(calls.answer_one, alone, kept.append))
+            assert answer is not None
+        assert not kept  # none of them needed a batch
         await log.aclose()
 
     anyio.run(one)
@@ -251,14 +260,15 @@ def test_each_execution_has_its_own_records(tmp_path: Path) -> None:
     anyio.run(both)
 
 
-def test_a_log_that_fails_at_the_first_call_leaves_no_effect(tmp_path: Path) -> None:
+@pytest.mark.parametrize("answer", [answer_batch, answer_read])
+def test_a_log_that_fails_at_the_first_call_leaves_no_effect(tmp_path: Path, answer: Any) -> None:
     """The first call is prepared: without its decision in the log, its provider is not called."""
 
     async def one() -> None:
         log, setup = opened(tmp_path, {})
         calls = setup.execution("e2")
         segment_of(tmp_path).rename(tmp_path / "elsewhere")
-        found = await answer_batch(calls, [request(0, 0, "box.take", {"word": "a"}, {})])
+        found = await answer(calls, [request(0, 0, "box.take", {"word": "a"}, {})])
         assert found[0] is not None
         assert found[0].failure is not None
         assert found[0].failure.code == "audit_error"

@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry
 from caps import CapabilityRegistry, MemoryAuditLog
 from caps.capabilities.broker.approvals import ApprovalQueue
 from caps.capabilities.broker.broker import ExecutionBroker
+from caps.capabilities.broker.invoke import outside_task
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.identity import Identity
 from caps.capabilities.provider import ProviderError
@@ -101,6 +102,21 @@ async def answer_batch(
 ) -> list[CallResponse | None]:
     """Answer requests that were received together, as a supervisor does."""
     return await drive_batch(calls.begin_batch(requests))
+
+
+async def answer_read(
+    calls: ExecutionBroker, requests: list[CapabilityRequestMessage]
+) -> list[CallResponse | None]:
+    """The same for what comes in one read of the event loop: a request alone has its own way."""
+    if len(requests) > 1:
+        return await answer_batch(calls, requests)
+    kept: list[RequestBatch] = []
+    answer = outside_task(lambda: calls.answer_one(requests[0], kept.append))
+    if answer is not None:
+        assert not kept
+        return [answer]
+    [batch] = kept
+    return await drive_batch(batch)
 
 
 async def drive_batch(batch: RequestBatch) -> list[CallResponse | None]:

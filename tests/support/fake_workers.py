@@ -194,6 +194,12 @@ class UnansweredCalls:
         await anyio.sleep_forever()
         raise AssertionError(request)
 
+    def answer_one(
+        self, request: CapabilityRequestMessage, keep: Callable[[RequestBatch], None]
+    ) -> CallResponse | None:
+        keep(self.begin_batch((request,)))
+        return None
+
     def begin_batch(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
         return RequestBatch(len(requests))
 

@@ -43,7 +43,7 @@ _TURN_SECONDS: Final = 0.02
 _TURN_BYTES: Final = 1024 * 1024
 
 
-class _Abandoned(BaseException):
+class Abandoned(BaseException):
     """Thrown into the steps when the execution ends and no task is there to be cancelled."""
 
 
@@ -119,7 +119,7 @@ class InlineBatch(RequestBatch):
     async def abandon(self) -> None:
         """As if it had been cancelled while it waited."""
         if not self._finished:
-            await self._abort(_Abandoned())
+            await self._abort(Abandoned())
 
     def close(self) -> None:
         """The calls are no longer in flight."""
@@ -219,6 +219,8 @@ class InlineBatch(RequestBatch):
                     self._close_recorded()
                     self._pending = ()
                     yield
+        except GeneratorExit:  # the batch was dropped: another one continues for it
+            raise
         except BaseException as error:  # the end of the execution, or of the host
             if isinstance(error, AuditError) and not isinstance(error, UndeliveredError):
                 raise  # what was pending is not in the log, and an outcome needs its decision

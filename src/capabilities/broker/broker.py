@@ -25,7 +25,6 @@ import anyio.lowlevel
 
 from caps.capabilities.artifacts import Artifact
 from caps.capabilities.broker.approvals import ApprovalCall, ApprovalResult
-from caps.capabilities.broker.batch import InlineBatch
 from caps.capabilities.broker.call_parts import CallParts
 from caps.capabilities.broker.evidence import DecisionSummary, hashed
 from caps.capabilities.broker.flow import FlowState
@@ -164,14 +163,15 @@ class ExecutionBroker(CallParts):
             except AuditError as error:
                 call.fail(self.audit_failed(error))
 
-    def begin_batch(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
-        """Begin to answer the inline requests as one batch; the others need `answer`.
+    def answer_one(
+        self, request: CapabilityRequestMessage, keep: Callable[[RequestBatch], None]
+    ) -> CallResponse | None:
+        """As `begin_batch` for a request that came alone; see `CallHandler`."""
+        return self._prepared.answer_one(request, keep)
 
-        A span is current in the task of its call, so with tracing each call has its own task.
-        """
-        if self.telemetry.span.traced:
-            return RequestBatch(len(requests), self.flow.answered)
-        return self._prepared.begin(requests) or InlineBatch(self, requests)
+    def begin_batch(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
+        """Begin to answer the inline requests as one batch; the others need `answer`."""
+        return self._prepared.begin(requests)
 
     def audit_failed(self, error: AuditError) -> CallResponse:
         """The response when an audit write failed; the execution is marked failed as well."""

@@ -11,14 +11,20 @@ import asyncio
 import contextvars
 import inspect
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import msgspec
 
-from caps.capabilities.broker.outcomes import Outcome, check_result, checked, failed
+from caps.capabilities.broker.outcomes import (
+    Outcome,
+    check_result,
+    checked,
+    encoded_flat,
+    failed,
+)
 from caps.capabilities.grant import BoundCapability
 from caps.capabilities.provider import CallContext, Provider, run_without_suspending
 from caps.protocol.errors import (
@@ -81,9 +87,12 @@ _AWAITED_BYTES = 256 * 1024
 _ARTIFACTS_EXCEEDED = ReasonCode.ARTIFACTS_EXCEEDED.value
 _STOPPED = ProviderError("the call was stopped; whether it had its effect is not known")
 
+T = TypeVar("T")
+
 logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
+    from caps.capabilities.broker.prepared.preparation import PreparedCall
     from caps.capabilities.broker.streams import ItemStream
 
 _async_library: contextvars.ContextVar[str | None] | None
@@ -145,17 +154,40 @@ def call_inline(
     the host's own task.
     """
     try:
-        loop = asyncio.get_running_loop()
+        asyncio.get_running_loop()
     except RuntimeError:  # on trio, which has no tasks of this kind
         return _call_outside_task(bound, context, payload, policy_id, on_asyncio=False)
-    task = asyncio.current_task(loop)
-    if task is None:
-        return _call_outside_task(bound, context, payload, policy_id)
+    return outside_task(lambda: _call_outside_task(bound, context, payload, policy_id))
+
+
+def outside_task(act: Callable[[], T]) -> T:
+    """What `act` returns, which runs outside any task of asyncio: see `call_inline`."""
+    task = asyncio.current_task()
+    if task is None:  # nearly always: in the event loop's callback
+        return act()
+    loop = task.get_loop()
     try:
         asyncio.tasks._leave_task(loop, task)  # noqa: SLF001 - what asyncio has for this
-        return _call_outside_task(bound, context, payload, policy_id)
+        return act()
     finally:
         asyncio.tasks._enter_task(loop, task)  # noqa: SLF001 - as above
+
+
+def call_plain(
+    call: PreparedCall, context: CallContext, payload: Mapping[str, Any]
+) -> bytes | Outcome:
+    """`call_inline` on asyncio, outside any task: the encoded result, or another outcome."""
+    own = contextvars.copy_context()
+    if _async_library is not None and _async_library.get() != "asyncio":
+        own.run(_async_library.set, "asyncio")
+    try:
+        result = own.run(call.run, context, payload)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - as in `_call_outside_task`
+        declared = _declared_failure(error, call.bound, call.decision.policy_id)
+        return declared or _unexpected_failure(context, error)
+    return encoded_flat(result, call.fits_result) or checked(call.bound, context, result)
 
 
 def _call_outside_task(

@@ -21,107 +21,119 @@ interrupt comes.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
-from caps.capabilities.broker.batch import InlineBatch, turn_is_over
-from caps.capabilities.broker.invoke import call_inline
+from caps.capabilities.broker.batch import InlineBatch
+from caps.capabilities.broker.invoke import call_plain
 from caps.capabilities.broker.prepared.records import DECISION, OUTCOME
-from caps.capabilities.broker.prepared.rest import Invoked, ReturningBatch
+from caps.capabilities.broker.prepared.rest import Progress, ReturningBatch
 from caps.protocol.errors import AuditError
+from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.chain import EncodedRecord
-from caps.security.audit.model.records import CallStatus
 from caps.security.policies.flow_rules import NO_MARKS
-from caps.worker.host.supervisor.interface import CallResponse
+from caps.worker.host.supervisor.interface import CallResponse, RequestBatch
+
+if TYPE_CHECKING:
+    from caps.capabilities.broker.broker import ExecutionBroker
+    from caps.capabilities.broker.prepared.preparation import PreparedCall
 
 
-class PreparedBatch(ReturningBatch):
-    """The calls of one read, all of them prepared."""
+def answer_one(
+    broker: ExecutionBroker,
+    request: CapabilityRequestMessage,
+    call: PreparedCall,
+    keep: Callable[[RequestBatch], None],
+) -> CallResponse | None:
+    """The answer to a request that came alone: all steps in a straight line, outside any task.
 
-    def run(self) -> None:
-        """All steps, unless the lifecycle has to take some of them."""
-        records = self._decide()
-        if records is not None and self._append(records, DECISION):
-            self._decided, self._appending = True, ()
-            outcomes = self._call_all()
-            if len(outcomes) < len(self._pairs):
-                self._continue()
-            elif self._append(outcomes, OUTCOME):
-                self._answer()
-            elif self._general is None:
-                self._continue()
-        elif self._general is None:  # nothing is recorded
-            self._general = InlineBatch(self._broker, [request for request, _ in self._pairs])
-
-    def _decide(self) -> list[EncodedRecord] | None:
-        """The records of the decisions; None unless each call is certainly allowed."""
-        grant, split = self._broker.grant, self._broker.audit.redactor.split
-        if not self._broker.meter.has_room(len(self._pairs)):
-            return None
-        records = []
+    None if the lifecycle has to take some of them: `keep` has got the batch that does. It gets one
+    before an interrupt of the host is raised, too.
+    """
+    answered, audit, done = broker.flow.answered, broker.audit, Progress(time.perf_counter())
+    pairs = ((request, call),)
+    try:
         try:
-            for request, call in self._pairs:
-                name, payload = request.capability, request.payload
-                if request.idempotency_key is not None or request.timeout_ms is not None:
-                    return None
-                if name in grant.revoked or name in grant.uncarded:
-                    return None
-                if call.fits_schema(payload) is not True:
-                    return None
-                if call.scopes and not call.fits_scopes(payload):
-                    return None
-                redacted = split(payload, call.bound.spec.shown)
-                record = call.texts.decision_record(request.request_id, redacted)
-                if record is None:
-                    return None
-                records.append(record)
-        except Exception:  # noqa: BLE001 - the lifecycle decides, and meets the same error
-            return None
-        return records
-
-    def _call_all(self) -> list[EncodedRecord]:
-        """The records of the outcomes, up to the first call that the lifecycle has to do with."""
-        broker, began, size = self._broker, time.perf_counter(), 0
-        records: list[EncodedRecord] = []
-        for request, call in self._pairs:
-            if request.capability in broker.grant.revoked or not broker.meter.has_room(0):
-                break
-            if records and turn_is_over(began, size):
-                break
-            rid, began_ns = request.request_id, time.perf_counter_ns()
-            added: set[str] = set()
-            context = replace(call.context, request_id=rid, answered=self.answered, added=added)
-            policy_id = call.decision.policy_id
-            outcome = call_inline(call.bound, context, request.payload, policy_id=policy_id)
-            took_us = (time.perf_counter_ns() - began_ns) // 1000
-            self._made.append(Invoked(began_ns, added, outcome))
-            if outcome.status is not CallStatus.OK or added:
-                break
-            if broker.artifacts.artifacts and broker.artifacts.records_of(rid):
-                break
-            size += outcome.bytes_out
-            records.append(call.texts.outcome_record(rid, outcome.bytes_out, took_us))
-        return records
-
-    def _append(self, records: Sequence[EncodedRecord], kind: str) -> bool:
-        """Whether the records are durable. If they cannot be, the calls fail in the lifecycle."""
-        self._appending = records
-        try:
-            return self._broker.audit.append_encoded(records, kind)
+            record = decide_call(broker, request, call) if broker.meter.has_room(1) else None
+            if record is not None:
+                done.appending = records = (record,)
+            if record is None or not audit.append_encoded(records, DECISION):
+                keep(InlineBatch(broker, (request,)))  # nothing is recorded
+                return None
+            done.decided, done.appending = True, ()
+            record = make_call(broker, request, call, answered, done)
+            if record is not None:
+                done.appending = records = (record,)
+                if audit.append_encoded(records, OUTCOME):
+                    result = done.results[0][1]
+                    seconds = time.perf_counter() - done.began
+                    broker.telemetry.count_allowed(request.capability, 1, seconds, len(result))
+                    return answer_call(broker, request, call, result)
         except AuditError as error:
-            self._continue().fail(error)
-            return False
+            done.failure = error
+        keep(ReturningBatch(broker, pairs, answered, done))
+    except BaseException as interrupt:
+        batch = ReturningBatch(broker, pairs, answered, done)
+        keep(batch)
+        batch.interrupted(interrupt)
+        raise
+    return None
 
-    def _answer(self) -> None:
-        """Everything is durable: mark the channel, count the calls, and give the responses."""
-        flow, add_allowed = self._broker.flow, self._broker.evidence.add_allowed
-        answers: list[CallResponse | None] = []
-        for (request, call), made in zip(self._pairs, self._made, strict=True):
-            assert made.outcome is not None  # only an interrupt leaves none, and ends `run`
-            if not call.marks <= flow.answered:
-                flow.add(request.capability, NO_MARKS)
-            add_allowed(request, call.decision)
-            answers.append(made.outcome.answer)
-        self._broker.meter.count(len(answers))
-        self._answers = answers
+
+def decide_call(
+    broker: ExecutionBroker, request: CapabilityRequestMessage, call: PreparedCall
+) -> EncodedRecord | None:
+    """The record of the decision; None unless the call is certainly allowed."""
+    grant, name, payload = broker.grant, request.capability, request.payload
+    if request.idempotency_key is not None or request.timeout_ms is not None:
+        return None
+    if name in grant.revoked or name in grant.uncarded:
+        return None
+    try:
+        if call.fits_schema(payload) is not True:
+            return None
+        if call.scopes and not call.fits_scopes(payload):
+            return None
+        redactor = broker.audit.redactor
+        redacted = redactor.hidden(payload, call.hidden) or redactor.split(payload, call.shown)
+        return call.texts.decision_record(request.request_id, redacted)
+    except Exception:  # noqa: BLE001 - the lifecycle decides, and meets the same error
+        return None
+
+
+def make_call(
+    broker: ExecutionBroker,
+    request: CapabilityRequestMessage,
+    call: PreparedCall,
+    answered: frozenset[str],
+    done: Progress,
+) -> EncodedRecord | None:
+    """Call the provider. The record of the outcome; None if the lifecycle has to do with it."""
+    if request.capability in broker.grant.revoked or not broker.meter.has_room(0):
+        return None
+    rid, began_ns, added = request.request_id, time.perf_counter_ns(), set[str]()
+    context = replace(call.context, request_id=rid, answered=answered, added=added)
+    result = call_plain(call, context, request.payload)
+    took_us = (time.perf_counter_ns() - began_ns) // 1000
+    if type(result) is not bytes or added:
+        done.end_other(began_ns, added, result)
+        return None
+    done.results.append((began_ns, result))
+    if broker.artifacts.artifacts and broker.artifacts.records_of(rid):
+        return None
+    done.size += len(result)
+    return call.texts.outcome_record(rid, len(result), took_us)
+
+
+def answer_call(
+    broker: ExecutionBroker, request: CapabilityRequestMessage, call: PreparedCall, result: bytes
+) -> CallResponse:
+    """Everything is durable: mark the channel, count the call, and give the response."""
+    if not call.marks <= broker.flow.answered:
+        broker.flow.add(request.capability, NO_MARKS)
+    broker.evidence.add_allowed(request, call.decision)
+    broker.meter.count(1)
+    return CallResponse(result=msgspec.Raw(result))

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from caps.capabilities.broker.prepared.calls import PreparedBatch
+from caps.capabilities.broker.batch import InlineBatch
+from caps.capabilities.broker.prepared.calls import answer_one
 from caps.capabilities.broker.prepared.records import RecordTexts, texts_for
+from caps.capabilities.broker.prepared.together import PreparedBatch
 from caps.capabilities.grant import BoundCapability
-from caps.capabilities.provider import CallContext
+from caps.capabilities.provider import CallContext, without_suspending
 from caps.protocol.messages import CapabilityRequestMessage
+from caps.security.audit.model.redaction import is_simple_name
 from caps.security.decision import Decision, decide
 from caps.security.policies.flow_rules import NO_MARKS, labels_in, marks_of
 from caps.security.request import NOTHING_USED, Request
 from caps.security.scopes import Scope
 from caps.security.terms import CapabilityTerms
+from caps.worker.host.supervisor.interface import CallResponse, RequestBatch
 
 if TYPE_CHECKING:
     from caps.capabilities.broker.broker import ExecutionBroker
@@ -37,6 +42,11 @@ class PreparedCall(msgspec.Struct, frozen=True, gc=False):
     scopes: tuple[Scope, ...]
     function: str
     marks: frozenset[str]
+    run: Callable[[CallContext, Mapping[str, Any]], Any]
+    fits_result: Callable[[Any], bool]
+    shown: Collection[str]
+    hidden: frozenset[str]
+    """The fields of its schema that are not shown, for `Redactor.hidden`."""
 
     def fits_scopes(self, payload: Mapping[str, Any]) -> bool:
         """Whether all scopes allow `payload`, and none labels the answer."""
@@ -53,29 +63,56 @@ class PreparedCalls:
 
     def __init__(self, broker: ExecutionBroker) -> None:
         self._broker = broker
-        self._is_on = broker.audit.takes_encoded and broker.level == 0 and not broker.has_listener
+        self._is_on = (
+            broker.audit.takes_encoded
+            and broker.level == 0
+            and not broker.has_listener
+            and not broker.telemetry.span.traced
+            and asyncio._get_running_loop() is not None  # noqa: SLF001 - exported by asyncio
+        )
         # By capability and labels; None: such calls are never prepared.
         self._ready: dict[tuple[str, tuple[str, ...]], PreparedCall | None] = {}
         # A flow state replaces its set when it changes, so the same object has the same labels.
         self._answered = NO_MARKS
         self._labels: tuple[str, ...] = ()
 
-    def begin(self, requests: Sequence[CapabilityRequestMessage]) -> PreparedBatch | None:
-        """A batch of these, if all are prepared, or can be now."""
-        if not self._is_on:
-            return None
+    def answer_one(
+        self, request: CapabilityRequestMessage, keep: Callable[[RequestBatch], None]
+    ) -> CallResponse | None:
+        """The answer to a request that came alone; see `CallHandler.answer_one`."""
+        call = self._find(request) if self._is_on else None
+        if call is not None:
+            return answer_one(self._broker, request, call, keep)
+        keep(self._general((request,)))
+        return None
+
+    def begin(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
+        """A batch of these: a prepared one if all are prepared, or can be now."""
+        pairs: list[tuple[CapabilityRequestMessage, PreparedCall]] = []
+        for request in requests if self._is_on else ():
+            call = self._find(request)
+            if call is None:
+                break
+            pairs.append((request, call))
+        if len(pairs) == len(requests):
+            return PreparedBatch(self._broker, pairs)
+        return self._general(requests)
+
+    def _general(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
+        """In the lifecycle. A span is current in the task of its call: traced calls need one."""
+        if self._broker.telemetry.span.traced:
+            return RequestBatch(len(requests), self._broker.flow.answered)
+        return InlineBatch(self._broker, requests)
+
+    def _find(self, request: CapabilityRequestMessage) -> PreparedCall | None:
         answered = self._broker.flow.answered
         if answered is not self._answered:
             self._answered, self._labels = answered, labels_in(answered)
-        ready, labels = self._ready, self._labels
-        pairs: list[tuple[CapabilityRequestMessage, PreparedCall]] = []
-        for request in requests:
-            key = (request.capability, labels)
-            call = ready[key] if key in ready else self._prepare(request, labels)
-            if call is None:
-                return None
-            pairs.append((request, call))
-        return PreparedBatch(self._broker, pairs)
+        key = (request.capability, self._labels)
+        try:
+            return self._ready[key]
+        except KeyError:
+            return self._prepare(request, self._labels)
 
     def _prepare(
         self, request: CapabilityRequestMessage, labels: tuple[str, ...]
@@ -105,6 +142,10 @@ class PreparedCalls:
             scopes=tuple(one.scope for one in linked if one.scope is not None),
             function=bound.name.partition(".")[2],
             marks=marks_of(bound.name),
+            run=without_suspending(bound.provider),
+            fits_result=bound.schema_out.fits,
+            shown=bound.spec.shown,
+            hidden=_hidden_fields(bound),
         )
         return found
 
@@ -117,6 +158,11 @@ class PreparedCalls:
             and bound.name not in grant.costs
             and not any(one.flows or one.approve or one.dry_run or one.labels for one in linked)
         )
+
+
+def _hidden_fields(bound: BoundCapability) -> frozenset[str]:
+    named = bound.schema_in.schema.get("properties", {})
+    return frozenset(filter(is_simple_name, named)) - frozenset(bound.spec.shown)
 
 
 def _context(broker: ExecutionBroker, bound: BoundCapability) -> CallContext:

@@ -39,23 +39,25 @@ class RecordTexts(NamedTuple):
 
     def decision_record(self, request_id: str, redacted: Redacted) -> EncodedRecord | None:
         """The record of the decision; None if a value has to be bounded or escaped first."""
-        shown, hidden = redacted.shown, redacted.hidden
-        if shown and not all(map(_is_plain, shown.values())):
+        shown, hidden, args_hmac = redacted
+        inner, outer = _encode(hidden), "{}"
+        if len(inner) > 8 * _MAX_VARIABLE_BYTES or not inner.isascii():
             return None
-        inner = _encode(hidden)
         if not (request_id.isalnum() and request_id.isascii()):
             return None
-        outer = _encode(shown) if shown else b"{}"
-        if len(inner) > 8 * _MAX_VARIABLE_BYTES or len(outer) > _MAX_VARIABLE_BYTES:
-            return None
-        if not (inner.isascii() and outer.isascii()):
-            return None
+        if shown:
+            encoded = _encode(shown)
+            if len(encoded) > _MAX_VARIABLE_BYTES or not encoded.isascii():
+                return None
+            if not all(map(_is_plain, shown.values())):
+                return None
+            outer = encoded.decode()
         a, b, c, d, e, f, g, h, rest = self.decision
         return (
-            f"{a}{redacted.args_hmac}{b}",
+            f"{a}{args_hmac}{b}",
             f"{c}{inner.decode()}{d}",
             f"{e}{request_id}{f}",
-            f"{g}{outer.decode()}{h}",
+            f"{g}{outer}{h}",
             rest,
         )
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from caps.capabilities.broker.batch import InlineBatch
+from caps.capabilities.broker.batch import Abandoned, InlineBatch
 from caps.capabilities.broker.lifecycle import Call, CallState
-from caps.capabilities.broker.outcomes import Outcome
+from caps.capabilities.broker.outcomes import Outcome, ok_outcome
+from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.chain import EncodedRecord
 from caps.security.audit.model.records import OutcomeRecorded
@@ -109,6 +111,35 @@ class UnfinishedBatch(InlineBatch):
         return call.outcome_record()
 
 
+class Progress(msgspec.Struct, gc=False):
+    """How far the prepared calls of one read have come."""
+
+    began: float
+    decided: bool = False
+    """Whether the decisions are in the log."""
+    appending: Sequence[EncodedRecord] = ()
+    """What was passed to the log last, while it is not known whether the log has it."""
+    results: list[tuple[int, bytes]] = []
+    """Of the calls that gave a result: when they began, and the encoded result."""
+    size: int = 0
+    """The bytes of all results."""
+    others: list[Invoked] = []
+    """The calls after these: at most one that ended in another way, and an interrupted one."""
+    failure: AuditError | None = None
+    """Why the log does not have what was appended last."""
+
+    def end_other(self, began_ns: int, added: set[str], ended: bytes | Outcome) -> None:
+        """A call failed, or its answer has labels: the lifecycle ends it."""
+        outcome = ok_outcome(ended) if isinstance(ended, bytes) else ended
+        self.others.append(Invoked(began_ns, added, outcome))
+
+    @property
+    def made(self) -> list[Invoked]:
+        """The calls whose provider was called."""
+        made = [Invoked(began, set(), ok_outcome(result)) for began, result in self.results]
+        return made + self.others
+
+
 class ReturningBatch(RequestBatch):
     """Prepared calls, which may return to the lifecycle at any point of `run`."""
 
@@ -116,23 +147,21 @@ class ReturningBatch(RequestBatch):
         self,
         broker: ExecutionBroker,
         pairs: Sequence[tuple[CapabilityRequestMessage, PreparedCall]],
+        answered: frozenset[str] | None = None,
+        done: Progress | None = None,
     ) -> None:
-        super().__init__(len(pairs), broker.flow.answered)
+        """`answered` and `done` are those of calls that have come some way already."""
+        super().__init__(len(pairs), broker.flow.answered if answered is None else answered)
         self._broker = broker
         self._pairs = pairs
-        self._began = time.perf_counter()
-        self._decided = False
-        """Whether the decisions are in the log."""
-        self._appending: Sequence[EncodedRecord] = ()
-        """What was passed to the log last, while it is not known whether the log has it."""
-        self._made: list[Invoked] = []
+        self._done = Progress(time.perf_counter()) if done is None else done
         self._answers: list[CallResponse | None] = []
         self._general: InlineBatch | None = None
         """Does the rest, if there is one."""
 
     def run(self) -> None:
-        """Set the answers, or the batch that does the rest."""
-        raise NotImplementedError
+        """Set the answers, or let the lifecycle do the rest: here, what `answer_one` left."""
+        self.continued()
 
     @property
     def answers(self) -> list[CallResponse | None]:
@@ -146,29 +175,36 @@ class ReturningBatch(RequestBatch):
             try:
                 self.run()
             except BaseException as error:
-                self._interrupt(error)
+                self.interrupted(error)
                 raise
         return self._general is None or self._general.step_sync()
 
+    def continued(self) -> None:
+        """The lifecycle takes the calls from where they are."""
+        rest = self._continue()
+        if self._done.failure is not None:
+            rest.fail(self._done.failure)
+
     def _continue(self) -> UnfinishedBatch:
-        """The same calls in the lifecycle, as far as they have come."""
-        decided = [(request, call.decision) for request, call in self._pairs]
-        self._general = rest = UnfinishedBatch(self._broker, decided, self._made, self.answered)
-        if self._decided:
+        decided, done = [(request, call.decision) for request, call in self._pairs], self._done
+        rest = UnfinishedBatch(self._broker, decided, done.made, self.answered)
+        if done.decided:
             rest.decisions_recorded()
+        self._general = rest  # not before: if an interrupt came meanwhile, it is made again
         return rest
 
-    def _interrupt(self, error: BaseException) -> None:
+    def interrupted(self, error: BaseException) -> None:
         """The host was interrupted: the lifecycle records what is missing, now or at the end."""
         if self._general is not None or self._answers:
             return
-        recorded = bool(self._appending) and self._broker.audit.has_recorded(self._appending)
-        if self._decided and len(self._made) < len(self._pairs):
-            self._made.append(Invoked(time.perf_counter_ns(), set(), None, error))
+        done = self._done
+        recorded = bool(done.appending) and self._broker.audit.has_recorded(done.appending)
+        if done.decided and len(done.results) + len(done.others) < len(self._pairs):
+            done.others.append(Invoked(time.perf_counter_ns(), set(), None, error))
             self._continue().step_sync()  # records it, and raises the interrupt again
         elif recorded:
             self._continue().recorded()
-        elif self._appending or self._decided:
+        elif done.appending or done.decided:
             self._continue()
 
     async def drive(self, send: SendAnswers) -> None:
@@ -177,7 +213,9 @@ class ReturningBatch(RequestBatch):
             await self._general.drive(send)
 
     async def abandon(self) -> None:
-        """The same."""
+        """In the lifecycle; also calls that an interrupt left here after their decision."""
+        with suppress(Abandoned):
+            self.interrupted(Abandoned())
         if self._general is not None:
             await self._general.abandon()
 
@@ -186,13 +224,11 @@ class ReturningBatch(RequestBatch):
         if self._general is not None:
             self._general.close()
         elif self._answers:
-            self._count(time.perf_counter() - self._began)
+            self._count(time.perf_counter() - self._done.began)
 
     def _count(self, seconds: float) -> None:
         found: dict[str, list[int]] = {}
-        for (request, _), made in zip(self._pairs, self._made, strict=True):
-            size = 0 if made.outcome is None else made.outcome.bytes_out
-            found.setdefault(request.capability, []).append(size)
-        count = self._broker.telemetry.count_allowed
+        for (request, _), (_, result) in zip(self._pairs, self._done.results, strict=True):
+            found.setdefault(request.capability, []).append(len(result))
         for capability, sizes in found.items():
-            count(capability, len(sizes), seconds, sum(sizes))
+            self._broker.telemetry.count_allowed(capability, len(sizes), seconds, sum(sizes))

@@ -121,6 +121,15 @@ class CallHandler(Protocol):
         Raises nothing that the worker could provoke.
         """
 
+    def answer_one(
+        self, request: CapabilityRequestMessage, keep: Callable[[RequestBatch], None]
+    ) -> CallResponse | None:
+        """The answer to a request that came alone, if it waits for nothing. Outside any task.
+
+        None if it may have to wait: then `keep` was called with its batch. It is called before an
+        interrupt is raised, too, if there is anything left to record.
+        """
+
     def begin_batch(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
         """Begin to answer those of `requests` that wait for nothing but their audit records."""
 

@@ -262,8 +262,11 @@ class RequestServer:
         only = self._connection.take_one(data)
         if type(only) is CapabilityRequestMessage:  # the hot path: nothing else has come
             self._count_request()
-            batch = self._in_flight = self._calls.begin_batch((only,))
-            return self._step_inline((only,), batch)
+            answer = self._calls.answer_one(only, self._keep)
+            if answer is not None:
+                return self._send_answer(only, answer)
+            assert self._in_flight is not None  # `keep` was called
+            return self._step_inline((only,), self._in_flight)
         messages = split(self._connection, data) if only is None else [only]
         if isinstance(messages, LargeMessages):
             return _Arrival(messages)
@@ -275,6 +278,20 @@ class RequestServer:
             self._count_held()
             return None
         return _Arrival(result=arrival.result)
+
+    def _keep(self, batch: RequestBatch) -> None:
+        self._in_flight = batch
+
+    def _send_answer(
+        self, request: CapabilityRequestMessage, answer: CallResponse
+    ) -> _Arrival | None:
+        try:
+            is_sent = self._transport.send_now(self._encode_or_fail(request, answer))
+        except ChannelClosedError:
+            is_sent = True  # as in `_send_now`
+        if self._connection.bytes_in_flight + self._unsent_bytes != self._counted_bytes:
+            self._count_held()
+        return None if is_sent else _Arrival(unsent=True)
 
     def _step_inline(
         self,

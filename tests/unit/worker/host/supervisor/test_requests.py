@@ -114,6 +114,12 @@ class Calls:
         self.alone.append(request.request_id)
         return CallResponse(result="late")
 
+    def answer_one(
+        self, request: CapabilityRequestMessage, keep: Callable[[RequestBatch], None]
+    ) -> CallResponse | None:
+        keep(self.begin_batch((request,)))
+        return None
+
     def begin_batch(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
         return Batch(self, requests)
 

@@ -105,6 +105,12 @@ class Calls:
             self.cancelled.append(request.request_id)
             raise
 
+    def answer_one(
+        self, request: CapabilityRequestMessage, keep: Callable[[RequestBatch], None]
+    ) -> CallResponse | None:
+        keep(self.begin_batch((request,)))
+        return None
+
     def begin_batch(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
         return RequestBatch(len(requests))
 
