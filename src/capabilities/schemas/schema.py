@@ -52,7 +52,7 @@ class CompiledSchema:
     def problems(self, value: Any) -> tuple[Problem, ...]:
         """The problems with `value`, at most sixteen; empty if it fits."""
         try:
-            if self._validator.is_valid(value):
+            if self.fits(value):
                 return ()
             if _is_large(value):
                 return (_TOO_LARGE_TO_EXPLAIN,)

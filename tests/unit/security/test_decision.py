@@ -317,6 +317,13 @@ class TestFailClosed:
 
         assert asked(grant_of(Terms(scope=Broken()))).reason is ReasonCode.INTERNAL_ERROR
 
+    @pytest.mark.parametrize("nonsense", [None, False, 0])
+    @pytest.mark.parametrize("field", ["flows", "labels"])
+    def test_terms_that_hold_nonsense_are_a_refusal(self, field: str, nonsense: Any) -> None:
+        """What is empty, and not of its type, is not taken for a policy that says nothing."""
+        terms: Terms = replace(SCOPED, **{field: nonsense})
+        assert asked(grant_of(terms)).reason is ReasonCode.INTERNAL_ERROR
+
     def test_a_name_that_is_no_name_is_a_refusal(self) -> None:
         """Names come from the worker: of a wrong type or hostile, they are refused, on one line."""
         odd: Any = ["files.read"]

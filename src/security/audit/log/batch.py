@@ -17,7 +17,7 @@ import msgspec
 from caps.protocol.errors import AuditError
 from caps.security.audit.log.interface import UndeliveredError
 from caps.security.audit.model.chain import EncodedRecord, Entry
-from caps.security.audit.model.records import AuditEvent
+from caps.security.audit.model.records import AuditEvent, timestamps
 
 
 class WakeupGroup(Protocol):
@@ -29,15 +29,18 @@ class WakeupGroup(Protocol):
     """
 
     def wait(self) -> Awaitable[object]:
-        """Ends with `wake`, or when the waiting task is cancelled; the others keep waiting."""
+        """Ends with `wake`, or when the waiting task is cancelled; the others keep waiting.
+
+        Called in the loop of these tasks.
+        """
+        ...
+
+    def join(self) -> Awaitable[object] | None:
+        """`wait`; None if the caller runs in another loop, and so cannot wait with these tasks."""
         ...
 
     def wake(self) -> None:
         """Wake all tasks. Called in the loop."""
-        ...
-
-    def is_current_loop(self) -> bool:
-        """Whether the caller runs in the loop of these tasks, and so may wait with them."""
         ...
 
     def call_soon(self, act: Callable[[], object]) -> None:
@@ -61,13 +64,14 @@ class _AsyncioGroup:
         self._futures.append(future)
         return future
 
+    def join(self) -> Awaitable[object] | None:
+        # The function is exported by asyncio.
+        return self.wait() if asyncio._get_running_loop() is self._loop else None  # noqa: SLF001
+
     def wake(self) -> None:
         for future in self._futures:
             if not future.done():
                 future.set_result(None)
-
-    def is_current_loop(self) -> bool:
-        return asyncio._get_running_loop() is self._loop  # noqa: SLF001 - exported by asyncio
 
     def call_soon(self, act: Callable[[], object]) -> None:
         self._loop.call_soon(act)
@@ -87,14 +91,14 @@ class _TrioGroup:
     def wait(self) -> Awaitable[object]:
         return self._event.wait()
 
+    def join(self) -> Awaitable[object] | None:
+        try:
+            return self._event.wait() if self._current_token() is self._token else None
+        except RuntimeError:
+            return None
+
     def wake(self) -> None:
         self._event.set()
-
-    def is_current_loop(self) -> bool:
-        try:
-            return self._current_token() is self._token
-        except RuntimeError:
-            return False
 
     def call_soon(self, act: Callable[[], object]) -> None:
         self._token.run_sync_soon(act)
@@ -111,8 +115,8 @@ def _new_group() -> WakeupGroup:
     return _TrioGroup() if task is None else _AsyncioGroup(task.get_loop())
 
 
-# The events of an append, and its time.
-Append = tuple[Sequence[AuditEvent], str]
+# The events of an append, and its time in nanoseconds.
+Append = tuple[Sequence[AuditEvent], int]
 Encode = Callable[[AuditEvent], EncodedRecord]
 EncodeAll = Callable[[Sequence[AuditEvent]], list[EncodedRecord]]
 
@@ -158,9 +162,9 @@ class CommitBatch:
 
     def _encode_each(self, encode: Encode, appends: Sequence[Append]) -> list[Entry]:
         entries: list[Entry] = []
-        for index, (events, ts) in enumerate(appends):
+        for index, (events, ns) in enumerate(appends):
             try:
-                entries += [(encode(event), ts) for event in events]
+                entries += [(encode(event), timestamps([ns])[0]) for event in events]
             except Exception as error:  # noqa: BLE001 - `outcome` raises it for the waiting task
                 self.refused[index] = error
         return entries
@@ -189,7 +193,7 @@ def _encoded_together(encode_all: EncodeAll, appends: Sequence[Append]) -> list[
         records = encode_all([event for events, _ in appends for event in events])
     except Exception:  # noqa: BLE001 - `_encode_each` finds out which event it is, and why
         return None
-    times = [ts for events, ts in appends for _ in events]
+    times = timestamps([ns for events, ns in appends for _ in events])
     return [*zip(records, times, strict=True)]
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import secrets
+import time
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -137,7 +138,7 @@ class AuditLog(AuditSink):
         if self._closed:
             raise AuditError("the audit log is closed")
         idle = self._gathering is None and self._flushing is None
-        return self._inline and idle and self._commit_inline(events, timestamp())
+        return self._inline and idle and self._commit_inline(events)
 
     def append_encoded(self, records: Sequence[EncodedRecord], kind: str) -> bool:
         """The same for records that the caller has encoded; False also if the log must do that."""
@@ -167,17 +168,19 @@ class AuditLog(AuditSink):
         """Commit events in sequence, all or none; otherwise like `append`."""
         if self._closed:
             raise AuditError("the audit log is closed")
-        now = timestamp()
+        now = time.time_ns()
         batch = self._gathering
-        if batch is None or not batch.waiters.is_current_loop():
+        woken = None if batch is None else batch.waiters.join()
+        if batch is None or woken is None:
             if batch is not None:  # its loop has ended and will not submit it
                 self._submit(batch)
-            elif self._inline and self._flushing is None and self._commit_inline(events, now):
+            elif self._inline and self._flushing is None and self._commit_inline(events):
                 return
             batch = self._new_batch()
+            woken = batch.waiters.wait()
         index = len(batch.appends)
         batch.appends.append((tuple(events), now))
-        await batch.waiters.wait()
+        await woken
         batch.outcome(index)
 
     def _new_batch(self) -> CommitBatch:
@@ -197,9 +200,10 @@ class AuditLog(AuditSink):
         self._closed = True
         with anyio.CancelScope(shield=True):
             while batch := self._gathering or self._being_written:
-                if not batch.waiters.is_current_loop():
+                woken = batch.waiters.join()
+                if woken is None:
                     break  # no task waits for it any more; `close` writes it
-                await batch.waiters.wait()
+                await woken
             await anyio.to_thread.run_sync(self.close, limiter=anyio.CapacityLimiter(1))
 
     async def __aenter__(self) -> AuditLog:
@@ -230,10 +234,11 @@ class AuditLog(AuditSink):
         finally:
             self._writer.close()
 
-    def _commit_inline(self, events: Sequence[AuditEvent], now: str) -> bool:
+    def _commit_inline(self, events: Sequence[AuditEvent]) -> bool:
         """True if committed; False if the commit would have to wait, which only a thread may."""
         if self._segment.slow_commit_due(len(events)):
             return False
+        now = timestamp()
         entries = [(self._segment.encode(event), now) for event in events]
         attempt = self._attempt = WriteAttempt(events)
         return self._writer.try_commit(entries, attempt)

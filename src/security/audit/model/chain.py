@@ -124,11 +124,14 @@ def split_at_gaps(encoded: bytes) -> EncodedRecord:
     return to_hash[:-_HASH_NAME], to_prev[1:-_PREV_NAME], to_seq[1:], to_ts, rest
 
 
-def split_all_at_gaps(encoded: bytes) -> list[EncodedRecord]:
-    """Split an encoded list in which each record is followed by a gap, as `split_at_gaps` does."""
-    texts = iter(encoded.decode().split("\0"))
+def split_lines_at_gaps(encoded: bytes) -> list[EncodedRecord]:
+    """Split encoded records, each with a newline, as `split_at_gaps` does.
+
+    No record has a newline, which JSON escapes: it is the border of two.
+    """
+    texts = iter(encoded.replace(b"\n", b"\0").decode().split("\0"))
     return [
-        (to_hash[1:-_HASH_NAME], to_prev[1:-_PREV_NAME], to_seq[1:], to_ts, rest[:-1])
+        (to_hash[:-_HASH_NAME], to_prev[1:-_PREV_NAME], to_seq[1:], to_ts, rest)
         for to_hash, to_prev, to_seq, to_ts, rest in zip(*[texts] * 5, strict=False)
     ]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import functools
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import ClassVar, Final, Literal, get_args
 
@@ -414,6 +415,11 @@ def timestamp() -> str:
     """Return the time now as RFC 3339 in UTC with microseconds."""
     now = time.time_ns() // 1000
     return f"{_format_second(now // 1_000_000)}.{str(now)[-6:]}Z"
+
+
+def timestamps(nanoseconds: Iterable[int]) -> list[str]:
+    """Return these times, in nanoseconds since 1970, as `timestamp` returns the time now."""
+    return [f"{_format_second(ns // 1_000_000_000)}.{str(ns)[-9:-3]}Z" for ns in nanoseconds]
 
 
 def is_timestamp(ts: str) -> bool:

@@ -22,10 +22,10 @@ from caps.protocol.errors import AuditError
 from caps.security.audit.model.chain import (
     EncodedRecord,
     encode_record,
-    split_all_at_gaps,
     split_at_gaps,
+    split_lines_at_gaps,
 )
-from caps.security.audit.model.records import ENVELOPE_FIELDS, GAP, MAX_LINE_BYTES, AuditEvent
+from caps.security.audit.model.records import ENVELOPE_FIELDS, MAX_LINE_BYTES, AuditEvent
 
 MAX_TEXT_CHARS: Final = 1024
 MAX_DETAIL_CHARS: Final = 4096
@@ -38,7 +38,9 @@ _DECIMAL_BITS: Final = 4096
 
 _encode: Final = msgspec.json.Encoder().encode
 # The fields of a shape are sorted already; this sorts the names of nested objects.
-_encode_shape: Final = msgspec.json.Encoder(order="deterministic").encode
+_shape_encoder: Final = msgspec.json.Encoder(order="deterministic")
+_encode_shape: Final = _shape_encoder.encode
+_encode_shapes: Final = _shape_encoder.encode_lines
 
 
 def encode_event(event: AuditEvent) -> EncodedRecord:
@@ -59,15 +61,12 @@ def encode_event(event: AuditEvent) -> EncodedRecord:
 
 def encode_all(events: Sequence[AuditEvent]) -> list[EncodedRecord]:
     """`encode_event` of each event, in one pass of the encoder if no event needs mending."""
-    # A gap after each record: no text of a record can be taken for the border of two.
-    items: list[Any] = [GAP] * (2 * len(events))
     try:
-        items[::2] = _shaped(events)
-        encoded = _encode_shape(items)
+        encoded = _encode_shapes(_shaped(events))
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError):
         return [encode_event(event) for event in events]
     if encoded.isascii() and len(encoded) <= _MAX_FIELDS_BYTES:
-        return split_all_at_gaps(encoded)
+        return split_lines_at_gaps(encoded)
     return [encode_event(event) for event in events]
 
 

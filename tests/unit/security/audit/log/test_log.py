@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ from caps.security.audit import (
 from caps.security.audit.files.reader import Line
 from caps.security.audit.log.batch import CommitBatch
 from caps.security.audit.model.chain import Entry
-from caps.security.audit.model.records import timestamp
 from caps.security.audit.model.sanitize import encode_all, encode_event
 from caps.security.audit.verify.verify import verify_lines
 from support.audit_examples import decision, kinds, mode_of, open_beneath, request_ids, segment_of
@@ -288,11 +288,11 @@ async def test_what_was_handed_in_does_not_change_any_more(tmp_path: Path, syncs
 async def test_an_append_that_comes_too_late_for_its_batch_fails() -> None:
     """What was not among the records that were written is not taken for committed."""
     batch = CommitBatch()
-    batch.appends.append(((decision("in time"),), timestamp()))
+    batch.appends.append(((decision("in time"),), time.time_ns()))
 
     def write(entries: list[Entry]) -> None:
         assert len(entries) == 1
-        batch.appends.append(((decision("late"),), timestamp()))
+        batch.appends.append(((decision("late"),), time.time_ns()))
 
     batch.commit(encode_event, write, encode_all)
     batch.outcome(0)

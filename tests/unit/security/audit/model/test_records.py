@@ -12,7 +12,7 @@ import pytest
 from caps.protocol.errors import AuditError
 from caps.security.audit import AuditEvent, CallStatus, ExecutionStarted, OutcomeRecorded, Withheld
 from caps.security.audit.model.chain import ORIGIN, Link, check_link, decode, record_fields
-from caps.security.audit.model.records import ENVELOPE_FIELDS, kind_of, timestamp
+from caps.security.audit.model.records import ENVELOPE_FIELDS, kind_of, timestamp, timestamps
 from caps.security.audit.model.sanitize import (
     MAX_DETAIL_CHARS,
     MAX_INTEGER,
@@ -188,6 +188,17 @@ def test_timestamps_are_rfc_3339_in_utc_with_microseconds() -> None:
     assert len(now) == len("2025-01-01T00:00:00.000000Z")
     assert now.endswith("Z")
     assert abs(datetime.now(UTC) - datetime.fromisoformat(now)) < timedelta(minutes=1)
+
+
+def test_times_that_are_formatted_later_look_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log takes the time of an append, and formats those of a batch together."""
+    moments = [1, 999_999_999, 1_700_000_000_999_999_999, 1_700_000_001_000_000_000]
+    expected = []
+    for moment in moments:
+        monkeypatch.setattr("time.time_ns", lambda moment=moment: moment + 10**18)
+        expected.append(timestamp())
+    assert timestamps([moment + 10**18 for moment in moments]) == expected
+    assert expected[0] == "2001-09-09T01:46:40.000000Z"
 
 
 @pytest.mark.parametrize(
