@@ -33,7 +33,7 @@ from caps.worker.host.process.scheduling import Scheduling
 CALLS_PER_REPORT = 8
 _OFTEN_SECONDS = 0.004  # between two reports
 _TICK_SECONDS = 0.005
-_BUSY_SECONDS = 0.01
+_BUSY_SECONDS = 0.004  # the pool makes a spare for about as long
 _LONG_SECONDS = 0.1
 _MIN_PAUSE_SECONDS = 0.1
 _MAX_PAUSE_SECONDS = 2.0
