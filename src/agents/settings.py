@@ -28,6 +28,7 @@ from caps.security.approvals.directory import default_approvals_directory
 from caps.security.audit import AuditSettings
 from caps.security.policies.load import LoadedPolicy, load_policy
 from caps.worker.host.memory.cgroup_discovery import find_locations
+from caps.worker.host.process.scheduling import share_processor
 
 MASK: Final = "(masked)"
 _LINK: Final = re.compile(r"\[([^]]*)\]\([^)]*\)")
@@ -69,6 +70,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     approvals: Path
     cgroup: str | None
     """The directory of CAPS_CGROUP, which is one of a cgroup hierarchy."""
+    share_processor: bool
     secrets: Path | None
     registry: str | None
     """`MODULE:NAME`; the command line loads it."""
@@ -154,6 +156,7 @@ _PARSERS: Final[dict[str, Callable[[], Any]]] = {
     "mcp_pins": mcp_pins_directory,
     "approvals": default_approvals_directory,
     "cgroup": _cgroup,
+    "share_processor": share_processor,
     "secrets": _secrets,
     "registry": lambda: Variable.REGISTRY.read() or None,
     "sign_in": SignInSettings.from_environment,

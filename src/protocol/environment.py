@@ -153,6 +153,12 @@ class Variable(enum.Enum):
         "refuses to start if this directory cannot be used",
         "the host's own group or, if delegated, its parent",
     )
+    SHARE_PROCESSOR = (
+        "CAPS_SHARE_PROCESSOR",
+        "`on`: a worker that calls often runs on the processor of its host meanwhile, which makes "
+        "calls cheaper; `off`: the kernel places it as any other process",
+        "`on`",
+    )
     SECRETS_PATH = (
         "CAPS_SECRETS_PATH",
         "a directory with one file for each [secret](docs/secrets.md), such as `/run/secrets`; a "

@@ -16,6 +16,7 @@ from caps.capabilities.catalogue.entry_points import plugin_mode
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.runtime.opening.settings import capability_timeout_ms
 from caps.protocol.environment import PREFIX, Variable
+from caps.worker.host.process.scheduling import share_processor
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,6 +54,7 @@ def settings() -> tuple[object, ...]:
         isolation_mode(None),
         capability_timeout_ms(None),
         plugin_mode(None),
+        share_processor(),
         CardSettings.from_environment(),
         SignInSettings.from_environment(),
     )
@@ -69,7 +71,7 @@ def test_a_stated_default_is_what_happens_without_the_variable(
     monkeypatch.setenv(variable.key, stated_default(variable) or "")
     assert settings() == without
     others = {"sync": "os", "full": "best-effort", "refuse": "skip", "0": "1", "off": "refuse"}
-    other = others.get(stated_default(variable) or "", "7")
+    other = (others | {"on": "off"}).get(stated_default(variable) or "", "7")
     monkeypatch.setenv(variable.key, "4096" if variable is Variable.AUDIT_ROTATE_BYTES else other)
     assert settings() != without
 

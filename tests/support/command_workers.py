@@ -50,6 +50,13 @@ class CommandWorker:
     def interrupt(self) -> None:
         """It ignores interrupts: the worst that a worker can do."""
 
+    def near(self, processor: int) -> bool:
+        """It runs where the kernel puts it."""
+        return False
+
+    def apart(self) -> None:
+        """It is never near."""
+
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)
 

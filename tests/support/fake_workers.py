@@ -77,6 +77,13 @@ class FakeWorker:
         """It goes on; a test that needs another behaviour overrides this."""
         self.interrupts += 1
 
+    def near(self, processor: int) -> bool:
+        """It runs where the kernel puts it."""
+        return False
+
+    def apart(self) -> None:
+        """It is never near."""
+
     def pause(self) -> None:
         """It runs in this process; there is nothing to stop."""
 

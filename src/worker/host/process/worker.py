@@ -67,6 +67,15 @@ class Worker(Protocol):
     def limit_memory(self, megabytes: int) -> None:
         """Bound its memory from outside, where that is possible. Raises nothing."""
 
+    def near(self, processor: int) -> bool:
+        """Run it on this processor only, when nothing else wants to run there, until `apart`.
+
+        Returns False, with nothing changed, if that is not possible. Called again, it moves it.
+        """
+
+    def apart(self) -> None:
+        """Undo `near`. Harmless when it is not near, or has ended. Raises nothing."""
+
     def kill(self) -> None:
         """Send SIGKILL. Harmless when it has ended already."""
 

@@ -33,6 +33,7 @@ from caps.protocol.messages import (
     StreamNextMessage,
 )
 from caps.protocol.transport import ChannelClosedError, Transport
+from caps.worker.host.process.shared_processor import CALLS_PER_REPORT, SharedProcessor
 from caps.worker.host.supervisor.byte_budget import DECISION_BYTES, ByteBudget
 from caps.worker.host.supervisor.interface import (
     SENT,
@@ -125,6 +126,7 @@ class RequestServer:
         budget: ByteBudget,
         handle: Callable[[FromWorker], ResultMessage | None],
         raise_lost: Callable[[], NoReturn],
+        processor: SharedProcessor,
     ) -> None:
         """`handle` gets each message that needs no answer, and returns it if it is the result.
         `raise_lost` is called when the worker closed its end of the channel."""
@@ -136,6 +138,7 @@ class RequestServer:
         self._budget = budget
         self._handle = handle
         self._raise_lost = raise_lost
+        self._processor = processor
         self._requests = 0
         self._streams: dict[str, _StreamItems] = {}
         self._unsent_bytes = 0
@@ -262,6 +265,8 @@ class RequestServer:
         only = self._connection.take_one(data)
         if type(only) is CapabilityRequestMessage:  # the hot path: nothing else has come
             self._count_request()
+            if not self._requests % CALLS_PER_REPORT:
+                self._processor.report()
             answer = self._calls.answer_one(only, self._keep)
             if answer is not None:
                 return self._send_answer(only, answer)

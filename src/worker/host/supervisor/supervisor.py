@@ -39,6 +39,7 @@ from caps.protocol.messages import (
 )
 from caps.protocol.transport import ChannelClosedError, ReadTimeout
 from caps.worker.host.memory.give_back import give_back_soon
+from caps.worker.host.process.shared_processor import SharedProcessor
 from caps.worker.host.process.worker import ExitStatus, ResourceUsage, Worker
 from caps.worker.host.supervisor.byte_budget import OUTPUT_FACTOR, ByteBudget
 from caps.worker.host.supervisor.cpu_limit import cpu_limit_reached, wait_until_used_up
@@ -228,6 +229,7 @@ class Supervisor:
         outcome: ResultMessage | Exception | None = None
         async with anyio.create_task_group() as calls:
             calls.start_soon(self._watch_limits, self.job.clock.start(wall_ms), calls.cancel_scope)
+            processor = SharedProcessor(self.worker)
             server = RequestServer(
                 self.worker.transport,
                 self.connection,
@@ -236,11 +238,13 @@ class Supervisor:
                 self.budget,
                 self._handle,
                 self._raise_lost,
+                processor,
             )
             try:
                 if not all_sent:
                     await self._send_rest()
-                outcome = self._judge(await server.serve(messages, calls))
+                with processor:  # left before the worker is killed: it exits at full speed
+                    outcome = self._judge(await server.serve(messages, calls))
             except Exception as error:  # noqa: BLE001 - raised below, outside the group, unwrapped
                 outcome = error
             finally:

@@ -15,6 +15,7 @@ from caps.worker.host.memory.limiter import CgroupMembership
 from caps.worker.host.process.cpu_clock import CpuClock
 from caps.worker.host.process.peak_memory import PeakMemory
 from caps.worker.host.process.pidfd import process_id
+from caps.worker.host.process.placement import Placement
 from caps.worker.host.process.worker import ExitStatus
 
 
@@ -28,6 +29,7 @@ class ForkedWorker:
         pid = process_id(pidfd)
         self._clock = CpuClock.of(pidfd, pid)
         self._peak = PeakMemory(pidfd, pid)
+        self._placement = Placement(pidfd, pid)
         self._exit_status: ExitStatus | None = None
         # Made by the first that waits: most workers have none, but a callback.
         self._over: anyio.Event | None = None
@@ -65,6 +67,13 @@ class ForkedWorker:
         self._in_use = True
         if self._membership is not None:
             self._membership.limit(megabytes)
+
+    def near(self, processor: int) -> bool:
+        return self._exit_status is None and self._placement.near(processor)
+
+    def apart(self) -> None:
+        if self._exit_status is None:
+            self._placement.apart()
 
     def kill(self) -> None:
         if not self._killed:  # once is enough: SIGKILL cannot be blocked

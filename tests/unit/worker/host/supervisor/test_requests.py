@@ -153,6 +153,13 @@ class Held:
     def interrupt(self) -> None:
         return
 
+    def near(self, processor: int) -> bool:
+        """It runs where the kernel puts it."""
+        return False
+
+    def apart(self) -> None:
+        """It is never near."""
+
     def pause(self) -> None:
         return
 

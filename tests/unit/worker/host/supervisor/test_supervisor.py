@@ -150,6 +150,13 @@ class Held:
         """Its code goes on."""
         self.interrupts += 1
 
+    def near(self, processor: int) -> bool:
+        """It runs where the kernel puts it."""
+        return False
+
+    def apart(self) -> None:
+        """It is never near."""
+
     def pause(self) -> None:
         raise AssertionError("nothing here pauses a worker")
 

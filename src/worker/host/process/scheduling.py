@@ -1,0 +1,90 @@
+"""What the kernel says about processors and scheduling policies, here and now.
+
+A process may give any other of its user the policy SCHED_IDLE. Only with CAP_SYS_NICE, or if
+RLIMIT_NICE allows the usual priority (20 or more), may it take that back. Nothing here raises.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import threading
+from collections.abc import Callable
+
+from caps.protocol.environment import Variable
+from caps.protocol.errors import CapsError, ConfigurationError
+
+logger = logging.getLogger(__name__)
+
+_ON, _OFF = "on", "off"
+NO_PRIORITY = os.sched_param(0)  # the only one that SCHED_OTHER and SCHED_IDLE have
+
+
+def share_processor() -> bool:
+    """Whether the operator allows it. ConfigurationError if the variable has another value."""
+    value = Variable.SHARE_PROCESSOR.read() or _ON
+    if value not in (_ON, _OFF):
+        raise ConfigurationError(
+            f"{Variable.SHARE_PROCESSOR.key} is `{value}`; set `{_ON}` or `{_OFF}`"
+        )
+    return value == _ON
+
+
+class Scheduling:
+    """What was found out about this process, and what changes from moment to moment."""
+
+    def __init__(self) -> None:
+        self.is_usable: bool | None = None
+        """Whether a worker may be moved and put back; None while that is not known."""
+        self._is_asked = False
+        self._processor_number: Callable[[], int] = lambda: -1
+
+    def find_out(self) -> None:
+        """Find out whether it is usable, once, in a thread: a policy can be tried on a thread."""
+        if self._is_asked:
+            return
+        self._is_asked = True
+        try:
+            threading.Thread(target=self._find_out, name="caps-scheduling", daemon=True).start()
+        except RuntimeError:  # the process may have no more threads
+            self.is_usable = False
+
+    def current_processor(self) -> int:
+        """The processor that this thread runs on. Only if it is usable."""
+        return self._processor_number()
+
+    def is_busy(self, ours: int) -> bool:
+        """Whether tasks beside `ours` leave less than two processors idle. True if unknown."""
+        try:
+            file = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                runnable, _, _ = os.read(file, 128).split()[3].partition(b"/")
+            finally:
+                os.close(file)
+            return int(runnable) - ours > (os.cpu_count() or 1) - 2
+        except (OSError, IndexError, ValueError):
+            return True
+
+    def _find_out(self) -> None:
+        """Runs in a thread of its own, which ends after it."""
+        number = getattr(ctypes.PyDLL(None), "sched_getcpu", None)  # not in every C library
+        try:
+            usable = (
+                share_processor()
+                and number is not None
+                and len(os.sched_getaffinity(0)) > 1
+                and _policy_can_be_restored()
+            )
+        except (OSError, CapsError) as error:
+            logger.debug("workers do not share the processor of this thread: %s", error)
+            usable = False
+        self._processor_number = number or self._processor_number
+        self.is_usable = usable
+
+
+def _policy_can_be_restored() -> bool:
+    """Try it on this thread, which keeps the policy SCHED_IDLE if it cannot."""
+    os.sched_setscheduler(0, os.SCHED_IDLE, NO_PRIORITY)
+    os.sched_setscheduler(0, os.SCHED_OTHER, NO_PRIORITY)
+    return True
