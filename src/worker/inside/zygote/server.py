@@ -1,6 +1,6 @@
 """The zygote: started once in a clean environment, confined; then it forks workers on order.
 
-It imports what workers need, gives up its rights, and prepares the filter that its children load.
+It imports what workers need, gives up its rights, and loads the filter that its children complete.
 It has one thread and never sees untrusted input: orders come from the host only, and the warm-up,
 which it runs a few times before it is ready, is our own code.
 
@@ -29,7 +29,6 @@ import msgspec
 
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.zygote_messages import (
-    MAX_PACKET_BYTES,
     Forked,
     ForkOrder,
     ForkRefused,
@@ -39,8 +38,13 @@ from caps.protocol.zygote_messages import (
     ZygoteReady,
 )
 from caps.worker.inside.confinement import linux
-from caps.worker.inside.confinement.layers import confine_zygote, limit_zygote, prepare_confinement
-from caps.worker.inside.confinement.seccomp import parse_filter
+from caps.worker.inside.confinement.layers import (
+    confine_zygote,
+    filter_zygote,
+    limit_zygote,
+    prepare_confinement,
+)
+from caps.worker.inside.confinement.seccomp import Filters, parse_filters
 from caps.worker.inside.language.known_private_names import record_loaded_names
 from caps.worker.inside.language.version import sources_digest
 from caps.worker.inside.packages.machine import describe_machine
@@ -69,6 +73,8 @@ _fork = os.fork  # workers with real modules get one that refuses
 _CONTROL = 0
 _HOST = 1
 _RULESET = 2  # replaces the standard error, once nothing more is written there
+# A small buffer does not leave a hole in the memory that each child would write to.
+_ORDER_BYTES = 256
 # An order has at most two descriptors: a channel, and the entry of a group.
 _FDS_BUFFER_BYTES = _socket.CMSG_SPACE(2 * array.array("i").itemsize)
 
@@ -118,16 +124,16 @@ def main(first_steps: FirstSteps) -> NoReturn:
     # The control socket may outlive the host in a child that it forked; this pidfd shows its end.
     os.dup2(os.pidfd_open(first_steps.host), _HOST)
     template = _prepare_template(requested, modules, control)
-    program, seccomp = parse_filter(first_steps.filter_job.outcome())
+    filters = parse_filters(first_steps.filter_job.outcome())
     if first_steps.memory is not None:
         first_steps.memory.seal()  # from here on, a fork is possible
     if "seccomp" in without:
-        program, seccomp = b"", without["seccomp"]
+        filters = Filters(b"", b"", without["seccomp"])
     layers = [
         without.get("language") or _language_layer(modules),
         _PROCESS,
         *confine_zygote(without),
-        seccomp,
+        filters.layer,
         limit_zygote(without),
     ]
     # Again: the kernel forgets it when a process changes its user.
@@ -138,10 +144,12 @@ def main(first_steps: FirstSteps) -> NoReturn:
         _become_first_process()
     close_descriptors(_HOST)
     setup = WorkerSetup(
-        prepare_confinement(program, without, _RULESET, CHANNEL),
-        template,
         linux.prepared_death_with_parent(signal.SIGKILL),
+        prepare_confinement(filters.worker, without, _RULESET, CHANNEL),
+        template,
     )
+    template.space.enter()
+    filter_zygote(filters.zygote)
     # What the collector would free later, each worker would free for itself, and copy the pages.
     gc.collect()
     gc.freeze()
@@ -257,7 +265,7 @@ class Zygote:
                     self._reap(descriptor)
 
     def _handle_order(self) -> None:
-        data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, _FDS_BUFFER_BYTES)
+        data, ancillary, _, _ = self._control.recvmsg(_ORDER_BYTES, _FDS_BUFFER_BYTES)
         if not data:
             os._exit(0)  # the host has closed the socket; as above
         order = self._orders.decode(data)
