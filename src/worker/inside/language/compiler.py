@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 import gc
-import inspect
-import marshal
 import re
 import warnings
-from dataclasses import dataclass, field
+from inspect import CO_COROUTINE, CO_NEWLOCALS
+from marshal import dumps, loads
 from types import CodeType
+
+import msgspec
 
 from caps.protocol.errors import ExecutionError
 from caps.protocol.messages import MAX_SOURCE_BYTES
@@ -38,29 +39,28 @@ class SourceError(ExecutionError):
     """The interpreter's own error, if the source is not Python."""
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(msgspec.Struct, frozen=True):
     """Compiled user code."""
 
     code: CodeType
     filename: str
     lines: tuple[str, ...]
+    unguarded: frozenset[str]
+    """The private names that the code uses without a guard, because no library that was loaded at
+    compile time uses them. The program may run only where this is also true."""
     result_name: str = RESULT_NAME
     restricted: bool = True
     private_names: frozenset[str] = frozenset()
-    unguarded: frozenset[str] = field(kw_only=True)
-    """The private names that the code uses without a guard, because no library that was loaded at
-    compile time uses them. The program may run only where this is also true."""
 
     @property
     def is_coroutine(self) -> bool:
         """Whether the program awaits at the top level, so that running it returns a coroutine."""
-        return bool(self.code.co_flags & inspect.CO_COROUTINE)
+        return bool(self.code.co_flags & CO_COROUTINE)
 
     @property
     def returns(self) -> bool:
         """Whether running it returns its result; otherwise the result is under `result_name`."""
-        return bool(self.code.co_flags & inspect.CO_NEWLOCALS)
+        return bool(self.code.co_flags & CO_NEWLOCALS)
 
 
 def pack(program: Program) -> bytes:
@@ -69,7 +69,7 @@ def pack(program: Program) -> bytes:
     `unpack` reads it.
     """
     private_names, unguarded = sorted(program.private_names), sorted(program.unguarded)
-    return marshal.dumps((program.code, private_names, unguarded))
+    return dumps((program.code, private_names, unguarded))
 
 
 def unpack(packed: bytes, source: str, filename: str, *, restricted: bool) -> Program:
@@ -77,7 +77,7 @@ def unpack(packed: bytes, source: str, filename: str, *, restricted: bool) -> Pr
 
     Forged bytes gain nothing: they run in the same confinement as the source would.
     """
-    code, private_names, unguarded = marshal.loads(packed)  # noqa: S302 - never on the host, see above
+    code, private_names, unguarded = loads(packed)  # noqa: S302 - never on the host, see above
     return Program(
         code,
         filename,
@@ -219,7 +219,7 @@ def _compile_function(tree: ast.Module, filename: str, flags: int) -> CodeType:
     module: CodeType = compile(tree, filename, "exec", flags, True, 0)
     returns.is_function = True
     returns.visit(tree)
-    is_coroutine = module.co_flags & inspect.CO_COROUTINE
+    is_coroutine = module.co_flags & CO_COROUTINE
     function = ast.parse("async def f(): 1" if is_coroutine else "def f(): 1").body[0]
     assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
     # In 3.11 a comprehension is a function, and what `:=` binds in it is not among the names.
