@@ -13,30 +13,19 @@ parent.
 from __future__ import annotations
 
 import _socket
-import array
-import errno
 import gc
 import importlib
 import os
-import select
 import signal
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import ModuleType
 from typing import NoReturn
 
 import msgspec
 
 from caps.protocol.enforcement import Enforcement, Layer
-from caps.protocol.zygote_messages import (
-    Forked,
-    ForkOrder,
-    ForkRefused,
-    FromZygote,
-    ModuleRefused,
-    WorkerExited,
-    ZygoteReady,
-)
+from caps.protocol.zygote_messages import ModuleRefused
 from caps.worker.inside.confinement import linux
 from caps.worker.inside.confinement.layers import (
     confine_zygote,
@@ -64,19 +53,12 @@ from caps.worker.inside.zygote.arguments import (
     requested_modules,
 )
 from caps.worker.inside.zygote.first_steps import FirstSteps
-from caps.worker.inside.zygote.fork import WorkerSetup, become_worker
+from caps.worker.inside.zygote.fork import WorkerSetup
 from caps.worker.inside.zygote.immortal import keep_for_ever
+from caps.worker.inside.zygote.orders import CONTROL, HOST, Zygote, fork_process
 from caps.worker.inside.zygote.warm_up import warm_up_zygote
 
-_fork = os.fork  # workers with real modules get one that refuses
-
-_CONTROL = 0
-_HOST = 1
 _RULESET = 2  # replaces the standard error, once nothing more is written there
-# A small buffer does not leave a hole in the memory that each child would write to.
-_ORDER_BYTES = 256
-# An order has at most two descriptors: a channel, and the entry of a group.
-_FDS_BUFFER_BYTES = _socket.CMSG_SPACE(2 * array.array("i").itemsize)
 
 # For attacks in tests with the language layer off: the modules that such attacks use.
 _TOOLS = (
@@ -120,9 +102,9 @@ def main(first_steps: FirstSteps) -> NoReturn:
     """Prepare, confine, and fork on order until the host has ended."""
     requested, modules = parse_arguments(sys.argv[1:]), requested_modules(sys.argv[1:])
     without = disabled_layers(requested)
-    control = _socket.socket(fileno=_CONTROL)
+    control = _socket.socket(fileno=CONTROL)
     # The control socket may outlive the host in a child that it forked; this pidfd shows its end.
-    os.dup2(os.pidfd_open(first_steps.host), _HOST)
+    os.dup2(os.pidfd_open(first_steps.host), HOST)
     template = _prepare_template(requested, modules, control)
     filters = parse_filters(first_steps.filter_job.outcome())
     if first_steps.memory is not None:
@@ -142,7 +124,7 @@ def main(first_steps: FirstSteps) -> NoReturn:
         os._exit(0)
     if _in_a_pid_namespace(layers):
         _become_first_process()
-    close_descriptors(_HOST)
+    close_descriptors(HOST)
     setup = WorkerSetup(
         linux.prepared_death_with_parent(signal.SIGKILL),
         prepare_confinement(filters.worker, without, _RULESET, CHANNEL),
@@ -231,103 +213,10 @@ def _become_first_process() -> None:
 
     The child returns and continues; the parent waits for it.
     """
-    child = _fork()
+    child = fork_process()
     if child == 0:
         linux.die_with_parent(signal.SIGKILL)
         return
     os.closerange(0, 3)
     _, status = os.waitpid(child, 0)
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-
-
-class Zygote:
-    """Forks on order and reaps what it forked."""
-
-    def __init__(self, control: _socket.socket, setup: WorkerSetup) -> None:
-        self._control = control
-        self._setup = setup
-        self._workers: dict[int, tuple[int, int]] = {}
-        self._poll = select.poll()
-        self._poll.register(control.fileno(), select.POLLIN)
-        self._poll.register(_HOST, select.POLLIN)
-        self._orders = msgspec.msgpack.Decoder(ForkOrder)
-
-    def serve(self, layers: list[Layer]) -> NoReturn:
-        """Report the layers, then wait for orders and for exits of workers."""
-        self._send(ZygoteReady(layers=layers))
-        while True:
-            for descriptor, _ in self._poll.poll():
-                if descriptor == self._control.fileno():
-                    self._handle_order()
-                elif descriptor == _HOST:
-                    os._exit(0)  # process 1 exits, so the kernel kills all workers
-                else:
-                    self._reap(descriptor)
-
-    def _handle_order(self) -> None:
-        data, ancillary, _, _ = self._control.recvmsg(_ORDER_BYTES, _FDS_BUFFER_BYTES)
-        if not data:
-            os._exit(0)  # the host has closed the socket; as above
-        order = self._orders.decode(data)
-        fds = array.array("i", ancillary[0][2] if ancillary else b"")
-        if len(fds) != 1 + order.grouped:
-            # The kernel drops descriptors for which this process has no free number.
-            _close(fds)
-            self._refuse(order, os.strerror(errno.EMFILE))
-            return
-        try:
-            worker = _fork()
-        except OSError as error:
-            _close(fds)
-            self._refuse(order, str(error.strerror))
-            return
-        if worker == 0:
-            become_worker(self._setup, fds[0], fds[1] if order.grouped else None)
-        _close(fds)
-        self._announce(order, worker)
-
-    def _refuse(self, order: ForkOrder, reason: str) -> None:
-        self._send(ForkRefused(number=order.number, reason=reason))
-
-    def _announce(self, order: ForkOrder, worker: int) -> None:
-        number = order.number
-        try:
-            descriptor = os.pidfd_open(worker)
-        except OSError as error:
-            # The host could not kill it later, so it is killed now; it has seen no code yet.
-            os.kill(worker, signal.SIGKILL)
-            os.waitpid(worker, 0)
-            self._refuse(order, str(error.strerror))
-            return
-        self._workers[descriptor] = (number, worker)
-        self._poll.register(descriptor, select.POLLIN)
-        self._send(Forked(number=number), descriptor)
-
-    def _reap(self, descriptor: int) -> None:
-        number, worker = self._workers.pop(descriptor)
-        self._poll.unregister(descriptor)
-        os.close(descriptor)
-        _, status, usage = os.wait4(worker, 0)
-        self._send(
-            WorkerExited(
-                number=number,
-                status=status,
-                cpu_us=int((usage.ru_utime + usage.ru_stime) * 1_000_000),
-                max_rss_kb=usage.ru_maxrss,
-            )
-        )
-
-    def _send(self, packet: FromZygote, descriptor: int | None = None) -> None:
-        ancillary = []
-        if descriptor is not None:
-            fds = array.array("i", [descriptor])
-            ancillary.append((_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds))
-        try:
-            self._control.sendmsg([msgspec.msgpack.encode(packet)], ancillary)
-        except (BrokenPipeError, ConnectionResetError):
-            os._exit(0)
-
-
-def _close(descriptors: Iterable[int]) -> None:
-    for descriptor in descriptors:
-        os.close(descriptor)
