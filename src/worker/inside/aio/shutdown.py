@@ -6,21 +6,23 @@ and an error that was never retrieved is reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from caps.worker.inside.aio.futures import Future, Task
 from caps.worker.inside.aio.loop import Loop, closing, is_closing
 from caps.worker.inside.aio.wait import wait
 
 
-def shutdown(loop: Loop, tasks: Iterable[Task], *, seconds: float | None) -> None:
+def shutdown(loop: Loop, tasks: Collection[Task], *, seconds: float | None) -> None:
     """Cancel `tasks` and close async generators; what takes longer than `seconds` is abandoned."""
-    left = [task for task in tasks if not task.done()]
-    for task in left:
-        if not is_closing(task):
-            task.cancel()
-    _run_all(loop, left, seconds)
-    if len(loop._generators):  # iterating over an empty WeakSet takes longer
+    # Each step only if there is something: nearly always there is nothing.
+    if tasks:
+        left = [task for task in tasks if not task.done()]
+        for task in left:
+            if not is_closing(task):
+                task.cancel()
+        _run_all(loop, left, seconds)
+    if loop._generators.data:  # type: ignore[attr-defined] # the set in it: `len` runs more code
         _run_all(loop, [Task(closing(each)) for each in list(loop._generators)], seconds)
 
 
@@ -47,7 +49,8 @@ def turn_once(loop: Loop) -> None:
 
 def report_unretrieved(loop: Loop) -> None:
     """Report every error that was never retrieved, oldest first."""
-    if len(loop._unretrieved):
+    if loop._unretrieved.data:  # type: ignore[attr-defined] # as above
         for each in sorted(loop._unretrieved, key=lambda one: one.number):
             each.report()
-    loop._report_lost()
+    if loop._lost:
+        loop._report_lost()

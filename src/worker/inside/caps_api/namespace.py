@@ -315,27 +315,48 @@ class Domain(_Shared):
 class Namespace(_Shared):
     """`caps`: the granted domains, and the errors that a call may raise."""
 
-    __slots__ = ("_domains", "_policy_id")
+    __slots__ = ("_calls", "_channel", "_concurrency", "_domains", "_manifest")
 
-    def __init__(self, policy_id: str, domains: dict[str, Domain]) -> None:
-        self._policy_id = policy_id
-        self._domains = domains
+    def __init__(
+        self, manifest: ManifestMessage, channel: Channel, concurrency: int, calls: int
+    ) -> None:
+        self._manifest = manifest
+        self._channel = channel
+        self._concurrency = concurrency
+        self._calls = calls
+        self._domains: dict[str, Domain] | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        found = self._domains.get(name) or _ERRORS.get(name)
+        domains = self._domains
+        if domains is None:
+            domains = self._granted()
+        found = domains.get(name) or _ERRORS.get(name)
         if found is None:
-            raise make_missing_error(
-                name, self._policy_id, name, {known: known for known in self._domains}
-            )
+            policy_id = self._manifest.policy_id
+            raise make_missing_error(name, policy_id, name, {known: known for known in domains})
         return found
 
     def __dir__(self) -> list[str]:
-        return sorted([*self._domains, *_ERRORS])
+        return sorted([*self._granted(), *_ERRORS])
 
     def __repr__(self) -> str:
-        return f"<caps: {', '.join(sorted(self._domains)) or 'nothing granted'}>"
+        return f"<caps: {', '.join(sorted(self._granted())) or 'nothing granted'}>"
+
+    def _granted(self) -> dict[str, Domain]:
+        if self._domains is not None:
+            return self._domains
+        policy_id = self._manifest.policy_id
+        sender = RequestSender(self._channel, policy_id, self._concurrency, self._calls)
+        by_domain: dict[str, dict[str, ManifestEntry]] = {}
+        for entry in self._manifest.capabilities:
+            domain, _, function = entry.name.partition(".")
+            by_domain.setdefault(domain, {})[function] = entry
+        self._domains = {
+            name: Domain(name, policy_id, sender, entries) for name, entries in by_domain.items()
+        }
+        return self._domains
 
 
 def make_missing_error(
@@ -358,17 +379,6 @@ def make_missing_error(
 def build_namespace(
     manifest: ManifestMessage, channel: Channel, concurrency: int, calls: int = MAX_CALLS
 ) -> Namespace:
-    """`caps` for one execution. A wrapper is created when it is first accessed: many capabilities
-    may be granted, and few are used."""
-    sender = RequestSender(channel, manifest.policy_id, concurrency, calls)
-    by_domain: dict[str, dict[str, ManifestEntry]] = {}
-    for entry in manifest.capabilities:
-        domain, _, function = entry.name.partition(".")
-        by_domain.setdefault(domain, {})[function] = entry
-    return Namespace(
-        manifest.policy_id,
-        {
-            name: Domain(name, manifest.policy_id, sender, entries)
-            for name, entries in by_domain.items()
-        },
-    )
+    """`caps` for one execution. Its parts are created when they are first accessed: much code uses
+    none, many capabilities may be granted, and few are used."""
+    return Namespace(manifest, channel, concurrency, calls)

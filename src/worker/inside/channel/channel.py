@@ -175,9 +175,9 @@ class Channel:
         if events & ~select.POLLOUT:
             self._read()
 
-    def has_input(self, seconds: float) -> bool:
-        """Whether something has arrived, or arrives within `seconds`."""
-        return bool(self._inbox or self._unparsed or self._poll.poll(seconds * 1000))
+    def has_input(self, milliseconds: int) -> bool:
+        """Whether something has arrived, or arrives within this time."""
+        return bool(self._inbox or self._unparsed or self._poll.poll(milliseconds))
 
     def next_message(self) -> FromHost:
         """Wait for one message. Used before user code runs, when only one can arrive."""
@@ -196,9 +196,9 @@ class Channel:
             if not isinstance(message, CapabilityResponseMessage | StreamItemMessage):
                 raise ProtocolError("expected a start", violation="out_of_turn")
 
-    def linger(self, seconds: float) -> NoReturn:
-        """Everything is sent: ignore what arrives, and exit when nothing arrives for `seconds`."""
-        while self._poll.poll(seconds * 1000):
+    def linger(self, milliseconds: int) -> NoReturn:
+        """Everything is sent: ignore what arrives, and exit when nothing arrives for this time."""
+        while self._poll.poll(milliseconds):
             self._read()
             self._unparsed.clear()
         exit_worker()

@@ -257,6 +257,14 @@ def prepare_confinement(
     return tuple(steps)
 
 
+def filter_zygote(program: bytes) -> None:
+    """The last step of the zygote: its part of the filter, which its workers inherit. OSError."""
+    if program:
+        call, arguments = linux.prepared_filter(program)
+        if call(*arguments):
+            raise OSError("the zygote could not be confined")
+
+
 def confine_worker(prepared: WorkerConfinement) -> None:
     """The last steps, in the child, before it reads a byte of its channel. Raises OSError."""
     for call, arguments in prepared:

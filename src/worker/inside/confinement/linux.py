@@ -186,22 +186,24 @@ class _FilterProgram(ctypes.Structure):
 
 
 PreparedCall = tuple[Callable[..., int | None], tuple[Any, ...]]
-_kept: list[_FilterProgram] = []
+
+# The functions of prepared calls, without declared types and without a copy of `errno`: a worker
+# that calls them creates no objects. Their arguments must be numbers of 32 bits or references.
+_plain = ctypes.CDLL(None)
 
 
 def prepared_filter(program: bytes) -> PreparedCall:
     """The call that puts a process under this filter, permanently. It fails unless it returns 0."""
-    filter_program = _FilterProgram(len(program) // 8, program)
-    _kept.append(filter_program)  # and the bytes with it: the kernel reads them at each call
-    address = ctypes.addressof(filter_program)
-    return _libc.prctl, (_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, address, 0, 0)
+    # The reference keeps the program, which the kernel reads at each call.
+    filter_program = ctypes.byref(_FilterProgram(len(program) // 8, program))
+    return _plain.prctl, (_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, filter_program, 0, 0)
 
 
 def prepared_landlock_domain(ruleset: int) -> PreparedCall:
     """The call of `enter_landlock_domain`. It fails unless it returns 0."""
-    return _libc.syscall, (_LANDLOCK_RESTRICT_SELF, ruleset, 0)
+    return _plain.syscall, (_LANDLOCK_RESTRICT_SELF, ruleset, 0)
 
 
 def prepared_death_with_parent(signal_number: int) -> PreparedCall:
     """The call of `die_with_parent`. It fails unless it returns 0."""
-    return _libc.prctl, (_PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
+    return _plain.prctl, (_PR_SET_PDEATHSIG, int(signal_number), 0, 0, 0)

@@ -6,9 +6,10 @@ that the host was started with: the kernel would refuse that.
 
 from __future__ import annotations
 
-import math
 import resource
-import time
+from math import ceil
+from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_CPU, getrlimit, setrlimit
+from time import process_time
 from typing import Protocol
 
 from caps.protocol.messages import INTERRUPT_GRACE_SECONDS, WorkerLimits
@@ -47,30 +48,32 @@ def allow_for_modules(mapped: int) -> None:
 def limit_resources(limits: WorkerLimits, *, last: bool = True) -> None:
     """Apply `limits` to this process; `last` says that no other code will run in it."""
     seconds = _cpu_seconds(limits.cpu_ms)
+    inherited = getrlimit(RLIMIT_CPU)[1]
     # A hard limit can never be raised again, so it is not changed if more cells may follow.
-    inherited = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    hard = within_hard_limit(resource.RLIMIT_CPU, seconds + 1) if last else inherited
-    soft = within_hard_limit(resource.RLIMIT_CPU, seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+    hard = _lower(seconds + 1, inherited) if last else inherited
+    setrlimit(RLIMIT_CPU, (_lower(seconds, inherited), hard))
     # Limits what is mapped. The used memory is limited by the cgroup of this process, if the host
     # has created one. In practice this limit is reached first, and raises MemoryError.
     wanted = limits.memory_mb * 1024 * 1024 + _modules_bytes
-    max_bytes = within_hard_limit(resource.RLIMIT_AS, wanted)
+    max_bytes = within_hard_limit(RLIMIT_AS, wanted)
     global _whole  # noqa: PLW0603 - the limit is the process's own
     _whole = (max_bytes, max_bytes)
-    resource.setrlimit(resource.RLIMIT_AS, (max(0, max_bytes - _RESERVE_BYTES), max_bytes))
+    setrlimit(RLIMIT_AS, (max(0, max_bytes - _RESERVE_BYTES), max_bytes))
 
 
 def use_memory_reserve() -> None:
     """The code has ended: its result, or its error, may take what the code had to leave."""
     if _whole is not None:  # None in a warm-up
-        resource.setrlimit(resource.RLIMIT_AS, _whole)
+        setrlimit(RLIMIT_AS, _whole)
 
 
 def within_hard_limit(kind: int, limit: int) -> int:
     """`limit`, or the hard limit of this process if that is lower."""
-    hard = resource.getrlimit(kind)[1]
-    return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    return _lower(limit, getrlimit(kind)[1])
+
+
+def _lower(limit: int, hard: int) -> int:
+    return limit if hard == RLIM_INFINITY or limit < hard else hard
 
 
 def warm_up_limits(
@@ -80,11 +83,11 @@ def warm_up_limits(
 ) -> None:
     """Make the same calls, and change nothing."""
     _cpu_seconds(limits.cpu_ms)
-    for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS):
-        resource.setrlimit(kind, resource.getrlimit(kind))
+    for kind in (RLIMIT_CPU, RLIMIT_AS):
+        setrlimit(kind, getrlimit(kind))
 
 
 def _cpu_seconds(cpu_ms: int) -> int:
     # Whole seconds since the start of the process: SIGXCPU at the soft limit, SIGKILL at the hard.
     # The host interrupts code that is over its limit, which then has some time to stop.
-    return math.ceil(time.process_time() + cpu_ms / 1000 + INTERRUPT_GRACE_SECONDS)
+    return ceil(process_time() + cpu_ms / 1000 + INTERRUPT_GRACE_SECONDS)

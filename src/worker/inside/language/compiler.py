@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ast
 import gc
-import inspect
-import marshal
 import re
 import warnings
-from dataclasses import dataclass, field
+from inspect import CO_COROUTINE, CO_NEWLOCALS
+from marshal import dumps, loads
 from types import CodeType
 from typing import Any
+
+import msgspec
 
 from caps.protocol.errors import ExecutionError
 from caps.protocol.messages import MAX_SOURCE_BYTES
@@ -39,29 +40,28 @@ class SourceError(ExecutionError):
     """The interpreter's own error, if the source is not Python."""
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(msgspec.Struct, frozen=True):
     """Compiled user code."""
 
     code: CodeType
     filename: str
     lines: tuple[str, ...]
+    unguarded: frozenset[str]
+    """The private names that the code uses without a guard, because no library that was loaded at
+    compile time uses them. The program may run only where this is also true."""
     result_name: str = RESULT_NAME
     restricted: bool = True
     private_names: frozenset[str] = frozenset()
-    unguarded: frozenset[str] = field(kw_only=True)
-    """The private names that the code uses without a guard, because no library that was loaded at
-    compile time uses them. The program may run only where this is also true."""
 
     @property
     def is_coroutine(self) -> bool:
         """Whether the program awaits at the top level, so that running it returns a coroutine."""
-        return bool(self.code.co_flags & inspect.CO_COROUTINE)
+        return bool(self.code.co_flags & CO_COROUTINE)
 
     @property
     def returns(self) -> bool:
         """Whether running it returns its result; otherwise the result is under `result_name`."""
-        return bool(self.code.co_flags & inspect.CO_NEWLOCALS)
+        return bool(self.code.co_flags & CO_NEWLOCALS)
 
 
 def pack(program: Program) -> bytes:
@@ -70,7 +70,7 @@ def pack(program: Program) -> bytes:
     `unpack` reads it.
     """
     private_names, unguarded = sorted(program.private_names), sorted(program.unguarded)
-    return marshal.dumps((program.code, private_names, unguarded))
+    return dumps((program.code, private_names, unguarded))
 
 
 def unpack(packed: bytes, source: str, filename: str, *, restricted: bool) -> Program:
@@ -78,7 +78,7 @@ def unpack(packed: bytes, source: str, filename: str, *, restricted: bool) -> Pr
 
     Forged bytes gain nothing: they run in the same confinement as the source would.
     """
-    code, private_names, unguarded = marshal.loads(packed)  # noqa: S302 - never on the host, see above
+    code, private_names, unguarded = loads(packed)  # noqa: S302 - never on the host, see above
     return Program(
         code,
         filename,
@@ -103,14 +103,14 @@ def compile_unrestricted(source: str, filename: str) -> Program:
 
 def parse_source(source: str, filename: str) -> ast.Module:
     """The syntax tree of `source` as written, without checks or guards."""
-    with _Undisturbed():
+    with Undisturbed():
         tree: ast.Module = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
     return tree
 
 
 def parse_expression(source: str) -> ast.Expression:
     """The syntax tree of an expression. Raises SyntaxError, as Python does."""
-    with _Undisturbed():
+    with Undisturbed():
         tree = compile(source, "<unknown>", "eval", ast.PyCF_ONLY_AST, dont_inherit=True)
     assert isinstance(tree, ast.Expression)
     return tree
@@ -138,7 +138,7 @@ class WithoutCollection:
 _IGNORE_ALL: list[Any] = [("ignore", None, Warning, None, 0)]
 
 
-class _Undisturbed(WithoutCollection):
+class Undisturbed(WithoutCollection):
     """Nor any warning about the source: what `catch_warnings` and `simplefilter` do.
 
     These two build lists and search them. A worker that was just forked pays for that in copied
@@ -184,7 +184,7 @@ def _compile(source: str, filename: str, mode: str, flags: int, *, synced: bool 
             problems=[],
         )
     lines = _split_lines(source)
-    with _Undisturbed():
+    with Undisturbed():
         try:
             tree = compile(source, filename, mode, ast.PyCF_ONLY_AST | flags, dont_inherit=True)
             tree, transformer = _transform(tree, lines)
@@ -240,7 +240,7 @@ def _compile_function(tree: ast.Module, filename: str, flags: int) -> CodeType:
     module: CodeType = compile(tree, filename, "exec", flags, True, 0)
     returns.is_function = True
     returns.visit(tree)
-    is_coroutine = module.co_flags & inspect.CO_COROUTINE
+    is_coroutine = module.co_flags & CO_COROUTINE
     function = ast.parse("async def f(): 1" if is_coroutine else "def f(): 1").body[0]
     assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
     # In 3.11 a comprehension is a function, and what `:=` binds in it is not among the names.

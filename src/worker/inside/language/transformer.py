@@ -344,8 +344,9 @@ class Transformer(CachedVisitor):
                     self.refuse(inner, f"`{name}` in the head of a generic class")
 
     def _visit_type_parameters(self, node: ast.AST) -> None:
-        parameters = getattr(node, "type_params", [])
-        parameters[:] = [self.visit(one) for one in parameters]
+        parameters = getattr(node, "type_params", None)
+        if parameters:
+            parameters[:] = [self.visit(one) for one in parameters]
 
     def _visit_type_parameter(self, node: Any) -> Any:
         self.check(node, node.name)

@@ -33,6 +33,9 @@ class _Visitors(dict[type[Any], _Visitor | None]):
         super().__init__(dict.fromkeys(_BARE_NODES))
         self[list] = transformer.visit_all
         self._transformer = transformer
+        for kind in vars(ast).values():
+            if isinstance(kind, type) and issubclass(kind, ast.AST) and kind not in self:
+                self.__missing__(kind)  # now, and not in each worker
 
     def __missing__(self, kind: type[Any]) -> _Visitor | None:
         """Look up the visitor of a type that is seen for the first time."""

@@ -46,8 +46,8 @@ from caps.worker.inside.runner.warmup import WarmUp
 
 CHANNEL = 0
 # A worker that was idle for this long will most likely stay idle for longer than a warm-up takes.
-_IDLE_SECONDS = 0.03
-_MAX_POLL_SECONDS = 1.0
+_IDLE_MS = 30
+_LINGER_MS = 1000
 
 RealModules = Mapping[str, ModuleType]
 
@@ -73,8 +73,8 @@ def close_descriptors(keep: int) -> None:
 class WorkerTemplate:
     """What a worker has when it is forked: a channel, a user space on it, and a warm-up to perform.
 
-    Created in the zygote, which only queues the first message in it. Its children inherit it and
-    need not create it.
+    Created in the zygote, which only queues the first message in it and enters the user space. Its
+    children inherit both.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ def serve_execution(template: WorkerTemplate) -> NoReturn:
     try:
         serve(template)
         # The host measures what this process used, and then kills it.
-        template.channel.linger(_MAX_POLL_SECONDS)
+        template.channel.linger(_LINGER_MS)
     except ProtocolError:
         exit_worker(OUT_OF_MEMORY if template.channel.lost_input else 2)
 
@@ -121,9 +121,9 @@ def serve(template: WorkerTemplate, limit: ApplyLimits = limit_resources) -> Non
     """
     channel, restricted = template.channel, template.restricted
     channel.flush()  # sends the ready message
-    if not channel.has_input(_IDLE_SECONDS):
+    if not channel.has_input(_IDLE_MS):
         template.warm_up.perform()
-    template.space.enter()
+        template.space.enter()  # in place of that of the warm-up
     first = channel.next_message()
     if isinstance(first, ManifestMessage):
         serve_cells(channel, template.space, first, limit, restricted=restricted)

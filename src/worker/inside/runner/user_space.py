@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Mapping
+from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
@@ -39,6 +40,7 @@ from caps.worker.inside.stdlib.warnings_ import take_package_warnings
 
 # How long cancelled tasks may clean up; then the result is sent anyway.
 _GRACE_SECONDS = 2.0
+_NAME = attrgetter("name")
 
 
 class UserSpace:
@@ -72,7 +74,7 @@ class UserSpace:
         channel.loop.set_error_handler(self._unhandled.report_error)
 
     def enter(self) -> None:
-        """Make this the user space of this process."""
+        """Make this the user space of this process, and of those that it forks."""
         enter(self._channel.loop, None)
         # What a library prints is captured, too.
         sys.stdout = self._output.stdout
@@ -84,9 +86,10 @@ class UserSpace:
         """Add `caps`, once, before the first cell."""
         caps = build_namespace(manifest, self._channel, limits.concurrency, limits.calls)
         self._importer.add_namespace(manifest.namespace, caps)
-        remember_granted(manifest.namespace, (each.name for each in manifest.capabilities))
+        remember_granted(manifest.namespace, map(_NAME, manifest.capabilities))
         self.globals[manifest.namespace] = caps
-        connect_figures(self._real, caps, self._channel.loop)
+        if self._real:
+            connect_figures(self._real, caps, self._channel.loop)
         self._session = manifest.session
 
     def begin(self, program: Program) -> None:
@@ -94,9 +97,10 @@ class UserSpace:
 
         Raises ProtocolError for code that was compiled with other libraries loaded.
         """
-        if not all(map(is_unused_name, program.unguarded)):
+        if program.unguarded and not all(map(is_unused_name, program.unguarded)):
             raise ProtocolError("code that was not compiled for this worker", violation="malformed")
-        self._own.add_private_names(program.private_names)
+        if program.private_names:
+            self._own.add_private_names(program.private_names)
         self.programs[program.filename] = program
         self.globals.pop(program.result_name, None)
 

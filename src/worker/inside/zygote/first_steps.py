@@ -1,6 +1,6 @@
 """The first steps of a zygote, before it imports what workers need. This module imports little.
 
-A child builds the filter in the meantime. What is loaded from then on goes to memory that is cheap
+A child builds the filters in the meantime. What is loaded from then on goes to memory that is cheap
 to fork, unless real modules are loaded: they may fork as well. Without them, `uuid` is loaded later
 without the library of its own.
 """
@@ -33,7 +33,7 @@ def take_first_steps() -> FirstSteps:
     host = os.getppid()
     linux.die_with_parent(signal.SIGKILL)
     _reset_signals()
-    filter_job = ForkedJob(_build_filter)
+    filter_job = ForkedJob(_build_filters)
     if requested_modules(sys.argv[1:]):
         return FirstSteps(host, filter_job, None)
     # With it, `uuid` would load a library for `uuid1`, which no worker has.
@@ -41,11 +41,11 @@ def take_first_steps() -> FirstSteps:
     return FirstSteps(host, filter_job, begin_sealable())
 
 
-def _build_filter() -> bytes:
+def _build_filters() -> bytes:
     """Runs in the child, which imports what it needs itself."""
-    from caps.worker.inside.confinement.seccomp import build_filter
+    from caps.worker.inside.confinement.seccomp import build_filters
 
-    return build_filter()
+    return build_filters()
 
 
 def _reset_signals() -> None:

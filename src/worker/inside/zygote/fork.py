@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import NoReturn
+from os import dup2
+from typing import NamedTuple, NoReturn
 
 from caps.protocol.zygote_messages import GROUP_REFUSED, OUT_OF_MEMORY
 from caps.worker.inside.confinement import linux
@@ -13,27 +13,26 @@ from caps.worker.inside.runner.serve import CHANNEL, WorkerTemplate, serve_execu
 from caps.worker.inside.zygote.fork_hooks import reseed
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSetup:
+class WorkerSetup(NamedTuple):
     """What the zygote prepared for all of its children."""
 
+    die_with_parent: linux.PreparedCall
     confinement: WorkerConfinement
     template: WorkerTemplate
-    die_with_parent: linux.PreparedCall
 
 
 def become_worker(setup: WorkerSetup, channel: int, group: int | None) -> NoReturn:
     """In the child: keep only the channel, confine itself, serve one execution, exit."""
     try:
-        call, arguments = setup.die_with_parent
+        (call, arguments), confinement, template = setup
         if call(*arguments):
             os._exit(1)
         if group is not None:
             _join(group)
-        os.dup2(channel, CHANNEL)
+        dup2(channel, CHANNEL)
         reseed()
-        confine_worker(setup.confinement)
-        serve_execution(setup.template)
+        confine_worker(confinement)
+        serve_execution(template)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     finally:

@@ -1,6 +1,6 @@
 """The zygote: started once in a clean environment, confined; then it forks workers on order.
 
-It imports what workers need, gives up its rights, and prepares the filter that its children load.
+It imports what workers need, gives up its rights, and loads the filter that its children complete.
 It has one thread and never sees untrusted input: orders come from the host only, and the warm-up,
 which it runs a few times before it is ready, is our own code.
 
@@ -13,34 +13,27 @@ parent.
 from __future__ import annotations
 
 import _socket
-import array
-import errno
 import gc
 import importlib
 import os
-import select
 import signal
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import ModuleType
 from typing import NoReturn
 
 import msgspec
 
 from caps.protocol.enforcement import Enforcement, Layer
-from caps.protocol.zygote_messages import (
-    MAX_PACKET_BYTES,
-    Forked,
-    ForkOrder,
-    ForkRefused,
-    FromZygote,
-    ModuleRefused,
-    WorkerExited,
-    ZygoteReady,
-)
+from caps.protocol.zygote_messages import ModuleRefused
 from caps.worker.inside.confinement import linux
-from caps.worker.inside.confinement.layers import confine_zygote, limit_zygote, prepare_confinement
-from caps.worker.inside.confinement.seccomp import parse_filter
+from caps.worker.inside.confinement.layers import (
+    confine_zygote,
+    filter_zygote,
+    limit_zygote,
+    prepare_confinement,
+)
+from caps.worker.inside.confinement.seccomp import Filters, parse_filters
 from caps.worker.inside.language.known_private_names import record_loaded_names
 from caps.worker.inside.language.version import sources_digest
 from caps.worker.inside.packages.machine import describe_machine
@@ -60,17 +53,12 @@ from caps.worker.inside.zygote.arguments import (
     requested_modules,
 )
 from caps.worker.inside.zygote.first_steps import FirstSteps
-from caps.worker.inside.zygote.fork import WorkerSetup, become_worker
+from caps.worker.inside.zygote.fork import WorkerSetup
 from caps.worker.inside.zygote.immortal import keep_for_ever
+from caps.worker.inside.zygote.orders import CONTROL, HOST, Zygote, fork_process
 from caps.worker.inside.zygote.warm_up import warm_up_zygote
 
-_fork = os.fork  # workers with real modules get one that refuses
-
-_CONTROL = 0
-_HOST = 1
 _RULESET = 2  # replaces the standard error, once nothing more is written there
-# An order has at most two descriptors: a channel, and the entry of a group.
-_FDS_BUFFER_BYTES = _socket.CMSG_SPACE(2 * array.array("i").itemsize)
 
 # For attacks in tests with the language layer off: the modules that such attacks use.
 _TOOLS = (
@@ -114,20 +102,20 @@ def main(first_steps: FirstSteps) -> NoReturn:
     """Prepare, confine, and fork on order until the host has ended."""
     requested, modules = parse_arguments(sys.argv[1:]), requested_modules(sys.argv[1:])
     without = disabled_layers(requested)
-    control = _socket.socket(fileno=_CONTROL)
+    control = _socket.socket(fileno=CONTROL)
     # The control socket may outlive the host in a child that it forked; this pidfd shows its end.
-    os.dup2(os.pidfd_open(first_steps.host), _HOST)
+    os.dup2(os.pidfd_open(first_steps.host), HOST)
     template = _prepare_template(requested, modules, control)
-    program, seccomp = parse_filter(first_steps.filter_job.outcome())
+    filters = parse_filters(first_steps.filter_job.outcome())
     if first_steps.memory is not None:
         first_steps.memory.seal()  # from here on, a fork is possible
     if "seccomp" in without:
-        program, seccomp = b"", without["seccomp"]
+        filters = Filters(b"", b"", without["seccomp"])
     layers = [
         without.get("language") or _language_layer(modules),
         _PROCESS,
         *confine_zygote(without),
-        seccomp,
+        filters.layer,
         limit_zygote(without),
     ]
     # Again: the kernel forgets it when a process changes its user.
@@ -136,12 +124,14 @@ def main(first_steps: FirstSteps) -> NoReturn:
         os._exit(0)
     if _in_a_pid_namespace(layers):
         _become_first_process()
-    close_descriptors(_HOST)
+    close_descriptors(HOST)
     setup = WorkerSetup(
-        prepare_confinement(program, without, _RULESET, CHANNEL),
-        template,
         linux.prepared_death_with_parent(signal.SIGKILL),
+        prepare_confinement(filters.worker, without, _RULESET, CHANNEL),
+        template,
     )
+    template.space.enter()
+    filter_zygote(filters.zygote)
     # What the collector would free later, each worker would free for itself, and copy the pages.
     gc.collect()
     gc.freeze()
@@ -223,103 +213,10 @@ def _become_first_process() -> None:
 
     The child returns and continues; the parent waits for it.
     """
-    child = _fork()
+    child = fork_process()
     if child == 0:
         linux.die_with_parent(signal.SIGKILL)
         return
     os.closerange(0, 3)
     _, status = os.waitpid(child, 0)
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-
-
-class Zygote:
-    """Forks on order and reaps what it forked."""
-
-    def __init__(self, control: _socket.socket, setup: WorkerSetup) -> None:
-        self._control = control
-        self._setup = setup
-        self._workers: dict[int, tuple[int, int]] = {}
-        self._poll = select.poll()
-        self._poll.register(control.fileno(), select.POLLIN)
-        self._poll.register(_HOST, select.POLLIN)
-        self._orders = msgspec.msgpack.Decoder(ForkOrder)
-
-    def serve(self, layers: list[Layer]) -> NoReturn:
-        """Report the layers, then wait for orders and for exits of workers."""
-        self._send(ZygoteReady(layers=layers))
-        while True:
-            for descriptor, _ in self._poll.poll():
-                if descriptor == self._control.fileno():
-                    self._handle_order()
-                elif descriptor == _HOST:
-                    os._exit(0)  # process 1 exits, so the kernel kills all workers
-                else:
-                    self._reap(descriptor)
-
-    def _handle_order(self) -> None:
-        data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, _FDS_BUFFER_BYTES)
-        if not data:
-            os._exit(0)  # the host has closed the socket; as above
-        order = self._orders.decode(data)
-        fds = array.array("i", ancillary[0][2] if ancillary else b"")
-        if len(fds) != 1 + order.grouped:
-            # The kernel drops descriptors for which this process has no free number.
-            _close(fds)
-            self._refuse(order, os.strerror(errno.EMFILE))
-            return
-        try:
-            worker = _fork()
-        except OSError as error:
-            _close(fds)
-            self._refuse(order, str(error.strerror))
-            return
-        if worker == 0:
-            become_worker(self._setup, fds[0], fds[1] if order.grouped else None)
-        _close(fds)
-        self._announce(order, worker)
-
-    def _refuse(self, order: ForkOrder, reason: str) -> None:
-        self._send(ForkRefused(number=order.number, reason=reason))
-
-    def _announce(self, order: ForkOrder, worker: int) -> None:
-        number = order.number
-        try:
-            descriptor = os.pidfd_open(worker)
-        except OSError as error:
-            # The host could not kill it later, so it is killed now; it has seen no code yet.
-            os.kill(worker, signal.SIGKILL)
-            os.waitpid(worker, 0)
-            self._refuse(order, str(error.strerror))
-            return
-        self._workers[descriptor] = (number, worker)
-        self._poll.register(descriptor, select.POLLIN)
-        self._send(Forked(number=number), descriptor)
-
-    def _reap(self, descriptor: int) -> None:
-        number, worker = self._workers.pop(descriptor)
-        self._poll.unregister(descriptor)
-        os.close(descriptor)
-        _, status, usage = os.wait4(worker, 0)
-        self._send(
-            WorkerExited(
-                number=number,
-                status=status,
-                cpu_us=int((usage.ru_utime + usage.ru_stime) * 1_000_000),
-                max_rss_kb=usage.ru_maxrss,
-            )
-        )
-
-    def _send(self, packet: FromZygote, descriptor: int | None = None) -> None:
-        ancillary = []
-        if descriptor is not None:
-            fds = array.array("i", [descriptor])
-            ancillary.append((_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds))
-        try:
-            self._control.sendmsg([msgspec.msgpack.encode(packet)], ancillary)
-        except (BrokenPipeError, ConnectionResetError):
-            os._exit(0)
-
-
-def _close(descriptors: Iterable[int]) -> None:
-    for descriptor in descriptors:
-        os.close(descriptor)

@@ -15,6 +15,7 @@ import gc
 from typing import Final
 
 from caps.worker.inside.confinement.rlimits import warm_up_limits
+from caps.worker.inside.facades.alternatives import granted_name, remember_granted
 from caps.worker.inside.language.compiler import compile_source, pack
 from caps.worker.inside.runner.serve import WorkerTemplate, serve
 from caps.worker.inside.runner.warmup import record_host_script, scripted_channel
@@ -36,7 +37,10 @@ def warm_up_zygote(warm_up_script: list[bytes]) -> None:
             channel = scripted_channel(script)
             template = WorkerTemplate(warm_up_script, {}, restricted=True, channel=channel)
             template.queue_ready()
+            template.space.enter()
             serve(template, warm_up_limits)
             del channel, template
             gc.collect()
+    remember_granted("caps", ())
+    granted_name("")  # reads these names, and so drops those of the warm-up
     gc.freeze()

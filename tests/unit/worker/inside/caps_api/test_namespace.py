@@ -301,6 +301,13 @@ class TestOptions:
 
 
 class TestMissing:
+    def test_nothing_is_created_for_code_that_does_not_use_it(self, host: Host) -> None:
+        """The first access creates what all calls share; a listing shows all the same."""
+        assert host.channel.cell_end_callbacks == []
+        assert "files" in dir(host.caps)
+        assert repr(host.caps.files) == repr(host.caps.files)
+        assert len(host.channel.cell_end_callbacks) == 1
+
     def test_what_is_not_granted_has_no_wrapper(self, host: Host) -> None:
         """`hasattr` is False for functions and domains alike."""
         caps = host.caps

@@ -9,7 +9,7 @@ import pytest
 
 from caps.protocol.errors import ProviderError
 from caps.worker.inside.errors.report import describe, describe_source
-from caps.worker.inside.facades.alternatives import remember_granted
+from caps.worker.inside.facades.alternatives import granted_name, remember_granted
 from caps.worker.inside.language.compiler import SourceError, compile_source
 from support.language_programs import run_program
 
@@ -126,6 +126,19 @@ def granted() -> Iterator[None]:
     remember_granted("caps", ["customers.find", "files.write"])
     yield
     remember_granted("caps", [])
+
+
+def test_the_names_are_read_when_a_hint_needs_them() -> None:
+    """Only those of the latest grant, and once."""
+    earlier, later = iter(["mail.send"]), iter(["customers.find"])
+    remember_granted("tools", earlier)
+    remember_granted("caps", later)
+    found = granted_name("customers.find"), granted_name("customers")
+    assert found == ("caps.customers.find", "caps.customers")
+    assert granted_name("mail.send") is None
+    assert (list(earlier), list(later)) == (["mail.send"], [])
+    remember_granted("caps", [])
+    assert granted_name("customers") is None
 
 
 @pytest.mark.usefixtures("granted")

@@ -212,3 +212,16 @@ def test_a_program_that_returns_can_be_packed() -> None:
     packed = pack(compile_source(source))
     program = unpack(packed, source, "<agent>", restricted=True)
     assert (program.returns, run_program(program).value) == (True, 2)
+
+
+def test_a_warning_of_the_compiler_is_neither_shown_nor_an_error() -> None:
+    """Whatever the filters are; and they are the same afterwards."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        before, filters = warnings.filters, list(warnings.filters)
+        assert run_program(compile_source('text = "\\d"\ntext is 5')).value is False
+        assert warnings.filters is before
+        assert warnings.filters == filters
+        with pytest.raises(SourceError):
+            compile_source('text = "\\d')
+        assert warnings.filters is before

@@ -141,3 +141,9 @@ def test_a_field_whose_node_is_gone_is_gone() -> None:
     """As in the base class: what is left does not compile."""
     walked = Replacing().visit(ast.parse("gone", mode="eval"))
     assert not hasattr(walked, "body")
+
+
+def test_the_visitors_of_all_known_nodes_are_looked_up_in_advance() -> None:
+    """So no worker has to."""
+    known = {each for each in vars(ast).values() if isinstance(each, type)}
+    assert set(Transformer._visitors) >= {each for each in known if issubclass(each, ast.AST)}
