@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 Labels = tuple[str, ...]
@@ -69,13 +69,6 @@ class Counter(QueuedMetric):
     def add(self, labels: Labels, amount: float = 1) -> None:
         self._put((labels, amount))
 
-    def add_each(self, samples: Iterable[Labels]) -> None:
-        """Add one to each sample: many samples, so they are not queued."""
-        with self._lock:
-            values = self._values
-            for labels in samples:
-                values[labels] = values.get(labels, 0) + 1
-
     def _add_up(self) -> None:
         with self._lock:
             queued, values = self._queued, self._values
@@ -88,6 +81,29 @@ class Counter(QueuedMetric):
         with self._lock:
             self._add_up()
             return list(self._values.items())
+
+
+class GroupCounter(Counter):
+    """A counter with one label, whose samples are counted in groups, mostly the same one again.
+
+    A group may have thousands of samples, so a queued one is added up together with those after it
+    that are the same object.
+    """
+
+    def add_group(self, names: Sequence[str]) -> None:
+        """Add one to the sample of each name. The names must not change afterwards."""
+        self._put(names)
+
+    def _add_up(self) -> None:
+        with self._lock:
+            queued, values = self._queued, self._values
+            while queued:
+                names, times = queued.popleft(), 1
+                while queued and queued[0] is names:
+                    queued.popleft()
+                    times += 1
+                for name in names:
+                    values[(name,)] = values.get((name,), 0) + times
 
 
 class Gauge(Metric):
