@@ -17,6 +17,7 @@ from caps.protocol.errors import ProtocolError, WorkerLostError
 from caps.protocol.messages import PROTOCOL_VERSION, ReadyMessage
 from caps.protocol.transport import ChannelClosedError, ReadTimeout, Transport
 from caps.worker.host.process.worker import Worker
+from caps.worker.host.supervisor.interface import Manifest
 
 
 class Spare(msgspec.Struct, frozen=True):
@@ -26,6 +27,8 @@ class Spare(msgspec.Struct, frozen=True):
     connection: HostConnection
     ready: ReadyMessage
     owner: str = ""
+    manifest: Manifest | None = None
+    """What it was sent before it was taken, if it was."""
 
 
 # Even if hundreds start concurrently, each has had some processor time by then.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
-from caps.capabilities.telemetry.counters import Counter, Gauge, Histogram
+from caps.capabilities.telemetry.counters import Counter, Gauge, GroupCounter, Histogram
 from caps.capabilities.telemetry.prometheus import register_with_prometheus
 
 _BOUNDS = (0.001, 0.25, 1.0, 2.5)
@@ -143,3 +143,16 @@ def test_what_nobody_reads_does_not_pile_up() -> None:
     assert max(len(tally._queued), len(seconds._queued)) <= 256
     assert tally.samples() == [(("a",), 10_000)]
     assert sum(seconds.samples()[0][1]) == 10_000
+
+
+def test_groups_count_each_of_their_names_each_time() -> None:
+    """Whether the same group comes several times in a row, or between others."""
+    tally = GroupCounter("x", "Things.", ["kind"])
+    both, one = ("a", "b"), ("b",)
+    for group in (both, both, one, both, one, one):
+        tally.add_group(group)
+    assert tally.samples() == [(("a",), 3), (("b",), 6)]
+    for _ in range(10_000):
+        tally.add_group(both)
+    assert len(tally._queued) <= 256
+    assert dict(tally.samples()) == {("a",): 10_003, ("b",): 10_006}
