@@ -8,6 +8,7 @@ maximum wait is for a worker that uses CPU time and still does not become ready.
 from __future__ import annotations
 
 import math
+import time
 
 import anyio
 import msgspec
@@ -29,6 +30,7 @@ class Spare(msgspec.Struct, frozen=True):
     owner: str = ""
     manifest: Manifest | None = None
     """What it was sent before it was taken, if it was."""
+    made_at: float = msgspec.field(default_factory=time.monotonic)
 
 
 # Even if hundreds start concurrently, each has had some processor time by then.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 
 import anyio
@@ -17,6 +18,7 @@ from caps.protocol.messages import (
     ReadyMessage,
     StartMessage,
 )
+from caps.worker.host.pool import stock as stock_module
 from caps.worker.host.pool.spare import Spare
 from caps.worker.host.pool.stock import Stock
 from caps.worker.host.supervisor.interface import Job, Manifest
@@ -41,6 +43,12 @@ MOST = 8
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All workers are as if they had done it, however fast the test is."""
+    monkeypatch.setattr(stock_module, "_WARM_UP_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -126,6 +134,27 @@ class TestASpare:
         await run_often(pool, job, MOST)
         early = [worker for worker in await stocked(pool) if worker.received]
         assert len(early) == (functions == 10)
+
+
+async def test_one_that_had_time_for_its_warm_up_comes_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also if the other one has the manifest; if both had, or neither, the manifest decides."""
+    monkeypatch.setattr(stock_module, "_WARM_UP_SECONDS", 10.0)
+    stock, manifest, now = Stock(), Manifest.of(USUAL), time.monotonic()
+    for _ in range(SURE):
+        stock.note_use(manifest)
+    workers = [FakeWorker(), FakeWorker()]
+    for worker in workers:
+        stock.add(a_spare(worker))
+    without, early = stock
+    for ages, chosen in (((20, 1), without), ((20, 15), early), ((2, 1), early), ((1, 20), early)):
+        for spare, age in zip((without, early), ages, strict=True):
+            msgspec.structs.force_setattr(spare, "made_at", now - age)
+        assert stock.find(manifest) is chosen
+    for worker in workers:
+        worker.theirs.close()
+        worker.transport.close()
 
 
 async def test_one_that_exits_as_it_is_sent_its_manifest_stays_in_stock() -> None:
