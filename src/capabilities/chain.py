@@ -65,16 +65,17 @@ class PolicyChain:
     modules: tuple[str, ...]
     rated: frozenset[str]
     """The capabilities that have a rate in one of the policies."""
+    policy_ids: str = field(init=False)
+    """The ids of all policies, for people."""
+
+    def __post_init__(self) -> None:
+        ids = ", ".join(bound.policy_id for bound in self.policies)
+        object.__setattr__(self, "policy_ids", ids)
 
     @property
     def own(self) -> BoundPolicy:
         """The last policy."""
         return self.policies[-1]
-
-    @property
-    def policy_ids(self) -> str:
-        """The ids of all policies, for people."""
-        return ", ".join(bound.policy_id for bound in self.policies)
 
     @property
     def recorded_policies(self) -> list[PolicyName]:

@@ -10,6 +10,7 @@ bundle of tools with functions behind them. `resolve` turns an agent's capabilit
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -302,12 +303,8 @@ class CapabilityRegistry:
         It rests on all the policies that are given. Pass a `BoundPolicy`, or a chain of them, to do
         the binding once and not for every execution. `budget` lowers `limits.cost` for it.
         """
-        check_namespace(namespace)
         chain = policy if isinstance(policy, PolicyChain) else self.chain(policy)
-        if any(name.partition(".")[0] == namespace for name in chain.modules):
-            raise RegistrationError(
-                f"`{namespace}` cannot be the name of a namespace: the policy grants the module"
-            )
+        _check_namespace_beside(namespace, chain.modules)
         return Grant(
             execution_id=execution_id,
             namespace=namespace,
@@ -370,6 +367,19 @@ def check_namespace(name: str) -> None:
     """RegistrationError unless code can write `name` as an identifier that is not private."""
     if not name.isidentifier() or name.startswith("_"):
         raise RegistrationError(f"{quoted(name)} cannot be the name of a namespace")
+
+
+@functools.lru_cache(maxsize=64)
+def _check_namespace_beside(name: str, modules: tuple[str, ...]) -> None:
+    """RegistrationError unless it is a namespace, and not one of the modules that code can import.
+
+    What fits is found once for all executions; an error is raised each time.
+    """
+    check_namespace(name)
+    if any(module.partition(".")[0] == name for module in modules):
+        raise RegistrationError(
+            f"`{name}` cannot be the name of a namespace: the policy grants the module"
+        )
 
 
 def _require_strings(**given: object) -> None:

@@ -205,11 +205,12 @@ class _Execution(RecordWriter):
                 self.fail(self._calls.unrecorded)
 
     def _job(self) -> Job:
-        grant, limits, channel = self._grant, self._grant.limits, self._request.channel
+        grant, limits, request = self._grant, self._grant.limits, self._request
+        chain, channel = grant.chain, request.channel
         return Job(
             execution_id=channel.channel_id if channel else grant.execution_id,
             namespace=grant.namespace,
-            policy_id=grant.chain.policy_ids[:_MAX_POLICY_IDS],
+            policy_id=chain.policy_ids[:_MAX_POLICY_IDS],
             manifest=grant.manifest,
             manifest_bytes=grant.manifest_bytes,
             source=self._source.text,
@@ -218,7 +219,7 @@ class _Execution(RecordWriter):
             session=channel is not None,
             output_bytes=limits.output_bytes,
             max_requests=limits.calls + REFUSED_REQUEST_MARGIN,
-            owner=self._request.identity.principal,
+            owner=request.identity.principal,
             clock=self._clock,
             worker_limits=WorkerLimits(
                 cpu_ms=limits.cpu_ms,
@@ -226,10 +227,10 @@ class _Execution(RecordWriter):
                 concurrency=limits.concurrency,
                 calls=limits.calls,
             ),
-            check=self._request.check,
-            inputs=self._request.inputs.data,
-            argv=self._request.argv,
-            modules=grant.modules,
+            check=request.check,
+            inputs=request.inputs.data,
+            argv=request.argv,
+            modules=chain.modules,
         )
 
     def _add_output(self, text: str) -> None:

@@ -109,7 +109,10 @@ class OpenRuntime:
     @property
     def chain(self) -> PolicyChain:
         """The policies that the next execution or session begins with."""
-        return chain_of(*(each.bound for each in self.in_force))
+        in_force = self.in_force
+        if len(in_force) == 1:  # most often
+            return chain_of(in_force[0].bound)
+        return chain_of(*(each.bound for each in in_force))
 
     def chain_with(self, *added: BoundPolicy, replace: bool) -> PolicyChain:
         """`added` beneath the policies in force; with `replace`, without them."""

@@ -201,16 +201,18 @@ class Runtime(RuntimeLifetime):
         are certain to fail does not run at all; the error's `details["problems"]` lists all of
         them. `budget` lowers `limits.cost`: the execution is stopped when a call would exceed it.
         """
-        check_run_arguments(on_output, check)
-        check_budget(budget)
+        if on_output is not None or check is not False:
+            check_run_arguments(on_output, check)
+        if budget is not None:
+            check_budget(budget)
         request = ExecutionRequest(
             source=source,
             filename=filename,
             identity=Identity(principal=principal, agent=agent, session=session),
             on_output=on_output,
             check=check,
-            inputs=await self._encoded(inputs, principal),
-            argv=checked_arguments(argv),
+            inputs=NO_INPUTS if inputs is None else await self._encoded(inputs, principal),
+            argv=None if argv is None else checked_arguments(argv),
         )
         return await self._execute(request, policy, replace, budget=budget)
 
@@ -402,14 +404,17 @@ class Runtime(RuntimeLifetime):
         execution_id: str | None = None,
         budget: float | None = None,
     ) -> ExecutionResult:
-        grant = self._inject(execution_id or new_id(), await self._chain(policy, replace), budget)
-        return await self._open().run(grant, request)
-
-    async def _chain(self, policy: PoliciesGiven | None, replace: bool) -> PolicyChain:
         opened = self._open_here()
         if policy is None and replace is False:  # most often, and nothing has to be checked
-            return opened.chain
-        return await opened.chain_for(self.registry, policy, replace)
+            chain = opened.chain
+        else:
+            chain = await opened.chain_for(self.registry, policy, replace)
+            opened = self._open()
+        grant = self._inject(execution_id or new_id(), chain, budget)
+        return await opened.run(grant, request)
+
+    async def _chain(self, policy: PoliciesGiven | None, replace: bool) -> PolicyChain:
+        return await self._open_here().chain_for(self.registry, policy, replace)
 
     def _inject(self, execution_id: str, chain: PolicyChain, budget: float | None = None) -> Grant:
         namespace = self._settings.namespace

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -106,13 +106,6 @@ class Counter(QueuedMetric):
         """`add` for a `JointQueue`, which holds the lock."""
         self._values[labels] = self._values.get(labels, 0) + amount
 
-    def add_each(self, samples: Iterable[Labels]) -> None:
-        """Add one to each sample: many samples, so they are not queued."""
-        with self.lock:
-            values = self._values
-            for labels in samples:
-                values[labels] = values.get(labels, 0) + 1
-
     def _add_up(self) -> None:
         with self.lock:
             queued, values = self._queued, self._values
@@ -126,6 +119,32 @@ class Counter(QueuedMetric):
         with self.lock:
             self._add_up()
             return list(self._values.items())
+
+
+class GroupCounter(Counter):
+    """A counter with one label, whose samples are counted in groups, mostly the same one again.
+
+    A group may have thousands of samples, so a queued one is added up together with those after it
+    that are the same object.
+    """
+
+    def add_group(self, names: Sequence[str]) -> None:
+        """Add one to the sample of each name. The names must not change afterwards."""
+        queued = self._queued
+        queued.append(names)
+        if len(queued) > _MAX_QUEUED:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        with self.lock:
+            queued, values = self._queued, self._values
+            while queued:
+                names, times = queued.popleft(), 1
+                while queued and queued[0] is names:
+                    queued.popleft()
+                    times += 1
+                for name in names:
+                    values[(name,)] = values.get((name,), 0) + times
 
 
 class Gauge(Metric):

@@ -15,7 +15,14 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from caps.capabilities.telemetry.counters import Counter, Gauge, Histogram, JointQueue, Metric
+from caps.capabilities.telemetry.counters import (
+    Counter,
+    Gauge,
+    GroupCounter,
+    Histogram,
+    JointQueue,
+    Metric,
+)
 from caps.protocol.enforcement import Layer
 from caps.protocol.version import package_version
 from caps.security.audit.model.records import CallStatus, ExecutionStatus
@@ -131,7 +138,7 @@ class Metrics:
         )
 
     def _add_calls(self) -> None:
-        self.injected = Counter(
+        self.injected = GroupCounter(
             "capability_injected", "Capabilities granted to an execution.", ["capability"]
         )
         self.denied = Counter(
@@ -260,7 +267,7 @@ class Metrics:
 
     def count_injected(self, granted: Sequence[str]) -> None:
         """Count one more execution with these grants."""
-        self.injected.add_each([(name,) for name in granted])
+        self.injected.add_group(granted)
 
     def execution_started(self) -> None:
         """One more execution is in flight; `execution_ended` must follow."""

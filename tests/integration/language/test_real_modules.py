@@ -348,7 +348,7 @@ async def test_a_worker_with_modules_has_one_thread_one_descriptor_and_no_enviro
         with anyio.fail_after(30):
             while not runtime._opened.pool._stock:
                 await anyio.lowlevel.checkpoint()
-        worker = runtime._opened.pool._stock[0].worker
+        worker = next(iter(runtime._opened.pool._stock)).worker
         assert isinstance(worker, ForkedWorker)
         info = Path(f"/proc/self/fdinfo/{worker._pidfd}").read_text()
         pid = next(line.split()[1] for line in info.splitlines() if line.startswith("Pid:"))

@@ -8,7 +8,7 @@ import sys
 import anyio
 import pytest
 
-from caps import MemoryAuditLog, Runtime
+from caps import MemoryAuditLog, Runtime, builtin_registry
 from caps.worker.host.zygote.launch import launch, prelaunched_zygote
 from caps.worker.host.zygote.source import ZygoteSource
 from support.processes import descendants, open_pidfds
@@ -55,6 +55,31 @@ async def test_code_in_a_worker_finds_only_its_own_names() -> None:
         async with Runtime({}, audit=MemoryAuditLog()) as runtime:
             for _ in range(3):
                 assert (await runtime.run(source)).value == ["caps"]
+
+
+async def test_code_in_a_worker_that_had_its_manifest_early_is_granted_the_same() -> None:
+    """Its calls are recorded as those of its execution, and other code does not get that worker."""
+    audit = MemoryAuditLog()
+    policy = {"id": "adder", "allow": ["math.add"]}
+    with anyio.fail_after(PATIENCE_SECONDS):
+        async with Runtime(policy, registry=builtin_registry(), audit=audit) as runtime:
+            stock = runtime._open().pool._stock
+            while not (early := [spare for spare in stock if spare.manifest is not None]):
+                assert (await runtime.run("(await caps.math.add(a=1, b=2)).result")).value == 3
+            nothing = {"id": "nothing", "allow": []}
+            other = await runtime.run("hasattr(caps, 'math')", policy=nothing)
+            assert (other.value, early[0].worker.is_over) == (False, False)
+            result = await runtime.run("(await caps.math.add(a=2, b=2)).result")
+            assert (result.value, early[0] in stock) == (4, False)
+    records = [
+        each for each in audit.events if getattr(each, "execution_id", "") == result.execution_id
+    ]
+    assert [type(each).__name__ for each in records] == [
+        "ExecutionStarted",
+        "DecisionMade",
+        "OutcomeRecorded",
+        "ExecutionEnded",
+    ]
 
 
 def test_a_zygote_that_was_launched_ahead_is_gone_if_nobody_took_it() -> None:

@@ -48,7 +48,7 @@ class RecordPieces(NamedTuple):
     ended_with_peak: Pieces
 
 
-class ExecutionTexts(NamedTuple):
+class ExecutionTexts(msgspec.Struct, frozen=True):
     """The pieces of both records, and what is inserted into both of them."""
 
     pieces: RecordPieces

@@ -56,6 +56,10 @@ class Admission:
         self._max_wait_ms = max_wait_ms
         self._observer = NullPoolObserver() if observer is None else observer
 
+    def enter_now(self, owner: str) -> bool:
+        """Take a worker's slot if that needs no waiting; then the caller has to `leave`."""
+        return self._slots.acquire_nowait(owner)
+
     async def enter(self, owner: str) -> None:
         """Wait for a worker's slot; the caller has to `leave`. Raises NoFreeWorkerError."""
         if not self._slots.acquire_nowait(owner):

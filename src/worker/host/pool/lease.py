@@ -158,33 +158,32 @@ class Lease:
         self, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
         spare = self._spare or await self._borrow()
+        self._note_running(spare)
         try:
-            message = await self._run_on(spare, job, calls, on_output)
+            message = await self._pool.run_on(spare, job, calls, on_output)
         except CodeInterruptedError:
             spare.worker.pause()
             raise
         except WorkerLostError as lost:
+            self._running = None
             if lost.started or self._runs or self._pool.closed or self._spare is None:
                 raise
             # No code ran yet in this session, so nothing is lost: a new worker replaces it.
             self._spare = None
             await self._pool.end(spare)
             spare = await self._borrow(fresh=True)
-            message = await self._run_on(spare, job, calls, on_output)
+            self._note_running(spare)
+            message = await self._pool.run_on(spare, job, calls, on_output)
+        finally:
+            self._running = None
         spare.worker.pause()
         return message
 
-    async def _run_on(
-        self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
-    ) -> ResultMessage:
+    def _note_running(self, spare: Spare) -> None:
         self._running = spare
         waiting, self._code_runs = self._code_runs, None
         if waiting is not None:
             waiting.set()
-        try:
-            return await self._pool.run_on(spare, job, calls, on_output)
-        finally:
-            self._running = None
 
     async def _drop_worker(self, reason: str) -> None:
         """The code was killed, and its names with it: the next run borrows another worker."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
@@ -31,6 +30,7 @@ from caps.worker.host.pool.observer import NullPoolObserver, PoolObserver
 from caps.worker.host.pool.program_cache import ProgramCache, ProgramKey
 from caps.worker.host.pool.reaping import Reaping
 from caps.worker.host.pool.spare import NotReadyError, ReadinessWait, Spare
+from caps.worker.host.pool.stock import Stock
 from caps.worker.host.process.worker import ExitStatus, Worker, WorkerSource
 from caps.worker.host.supervisor.exit_reasons import (
     error_for_exit,
@@ -39,7 +39,7 @@ from caps.worker.host.supervisor.exit_reasons import (
     wait_exit_status,
     wait_reaped,
 )
-from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
+from caps.worker.host.supervisor.interface import CallHandler, Job, Manifest, OutputHandler
 from caps.worker.host.supervisor.supervisor import SHORT_RUN_SECONDS, Supervisor
 
 __all__ = ["MAX_SPARES", "Spare", "WorkerPool"]
@@ -79,7 +79,7 @@ class WorkerPool:
         self._on_alive = on_alive
         self._observer = NullPoolObserver() if observer is None else observer
         self._reported = (0, 0)
-        self._stock: deque[Spare] = deque()
+        self._stock = Stock()
         self._reaping = Reaping(self._finish)
         self._programs = ProgramCache()
         self._compiler = CompileQueue(self._programs, self._prepare, self._dispose)
@@ -134,7 +134,11 @@ class WorkerPool:
         wait too long for its turn.
         """
         try:
-            return await self._run_in(await self._acquire(job.owner), job, calls, on_output)
+            manifest = Manifest.of(job)
+            self._stock.note_use(manifest)
+            spare = self._take_now(job.owner, manifest)
+            spare = spare or await self._acquire(job.owner, manifest)
+            return await self._run_in(spare, job, calls, on_output)
         except (NotReadyError, NoFreeWorkerError):
             raise
         except WorkerLostError as lost:
@@ -142,7 +146,8 @@ class WorkerPool:
                 raise
         # No code ran, so nothing is done twice. Perhaps it was a spare that had exited, and other
         # spares may have exited too: the second attempt uses a new worker.
-        return await self._run_in(await self._acquire(job.owner, fresh=True), job, calls, on_output)
+        spare = await self._acquire(job.owner, fresh=True)
+        return await self._run_in(spare, job, calls, on_output)
 
     async def borrow(self, owner: str = "", *, fresh: bool = False) -> Spare:
         """A worker for several jobs of one caller, who has to `end` it.
@@ -150,15 +155,28 @@ class WorkerPool:
         `fresh`: it is started now, because those in stock may have exited. Raises ProtocolError or
         WorkerLostError.
         """
+        self._stock.note_use(None)
         spare = await self._acquire(owner, fresh=fresh)
         self._refill()
         return spare
 
-    async def _acquire(self, owner: str, *, fresh: bool = False) -> Spare:
+    def _take_now(self, owner: str, manifest: Manifest) -> Spare | None:
+        """A slot and a spare, if neither has to be waited for: most often."""
+        spare = None if self._closed else self._stock.find(manifest)
+        if spare is None or spare.worker.is_over or not self._admission.enter_now(owner):
+            return None
+        self._taken += 1
+        self._stock.remove(spare)
+        self._report_stock()
+        return msgspec.structs.replace(spare, owner=owner)
+
+    async def _acquire(
+        self, owner: str, manifest: Manifest | None = None, *, fresh: bool = False
+    ) -> Spare:
         """A slot and a worker. The caller decides when to `_refill` the stock."""
         await self._admission.enter(owner)
         try:
-            spare = await (self._prepare() if fresh else self._take_spare())
+            spare = await (self._prepare() if fresh else self._take_spare(manifest))
         except BaseException:
             self._admission.leave(owner)
             raise
@@ -241,19 +259,20 @@ class WorkerPool:
                 raise await error_for_truncated_frame(error, spare.worker, job) from None
             raise
 
-    async def _take_spare(self) -> Spare:
+    async def _take_spare(self, manifest: Manifest | None) -> Spare:
         if self._closed:
             raise pool_closed_error(started=False)
         self._taken += 1
-        while self._stock:
-            spare = self._stock.popleft()
+        while (spare := self._stock.find(manifest)) is not None:
+            self._stock.remove(spare)
             self._report_stock()
             if not spare.worker.is_over:
                 return spare
             self._refill()
             await self._dispose(spare.worker)
         self._observer.stock_exhausted()
-        if self._was_full:  # not while the first spares are still being made
+        # Not while the first spares are still being made, nor if those that are there do not fit.
+        if self._was_full and not self._stock:
             self._target = min(2 * self._target, MAX_SPARES)
         self._report_stock()
         self._refill()
@@ -316,6 +335,8 @@ class WorkerPool:
     async def _maintain_stock(self) -> None:
         backed_off = -1
         while True:
+            while (unexpected := self._stock.pop_unexpected()) is not None:
+                await self._dispose(unexpected.worker)
             self._report_stock()
             if len(self._stock) < self._target:
                 if backed_off != self._taken:  # else nobody has wanted a worker since then
@@ -350,7 +371,7 @@ class WorkerPool:
 
     async def _add_one(self) -> None:
         try:
-            self._stock.append(await self._prepare())
+            self._stock.add(await self._prepare())
         except (WorkerLostError, ProtocolError) as error:
             logger.warning("no spare worker: %s", error)
             await anyio.sleep(_RETRY_SECONDS)

@@ -54,6 +54,7 @@ class Reaping:
         self._dying[key] = (spare, time.monotonic() + _REAP_SECONDS)
         self._has_dying.set()
         spare.worker.kill()
+        spare.worker.transport.close()  # its end would wake the event loop for nothing
         spare.worker.on_end(lambda: self._reaped(key))
 
     def _reaped(self, key: int) -> None:

@@ -8,6 +8,7 @@ maximum wait is for a worker that uses CPU time and still does not become ready.
 from __future__ import annotations
 
 import math
+import time
 
 import anyio
 import msgspec
@@ -17,6 +18,7 @@ from caps.protocol.errors import ProtocolError, WorkerLostError
 from caps.protocol.messages import PROTOCOL_VERSION, ReadyMessage
 from caps.protocol.transport import ChannelClosedError, ReadTimeout, Transport
 from caps.worker.host.process.worker import Worker
+from caps.worker.host.supervisor.interface import Manifest
 
 
 class Spare(msgspec.Struct, frozen=True):
@@ -26,6 +28,9 @@ class Spare(msgspec.Struct, frozen=True):
     connection: HostConnection
     ready: ReadyMessage
     owner: str = ""
+    manifest: Manifest | None = None
+    """What it was sent before it was taken, if it was."""
+    made_at: float = msgspec.field(default_factory=time.monotonic)
 
 
 # Even if hundreds start concurrently, each has had some processor time by then.

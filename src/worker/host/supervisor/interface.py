@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
+from caps.protocol.connection import HostConnection
 from caps.protocol.messages import (
     CallFailure,
     CapabilityRequestMessage,
     ManifestEntry,
+    ManifestMessage,
     WorkerLimits,
 )
 from caps.worker.host.process.worker import ResourceUsage
@@ -20,7 +22,8 @@ from caps.worker.host.supervisor.wall_clock import WallClock
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker has to do, and the bounds that the host enforces on it.
 
-    `execution_id` names the channel: in a session it is the same for every cell.
+    `execution_id` names the channel: in a session it is the same for every cell. A worker that got
+    its manifest before the job was known has a channel with a name of its own.
     """
 
     execution_id: str
@@ -44,6 +47,34 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...] | None = None
     modules: tuple[str, ...] = ()
     """The real modules that the code is granted."""
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What a worker is told of a grant before it gets code."""
+
+    namespace: str
+    policy_id: str
+    capabilities: msgspec.Raw | tuple[ManifestEntry, ...]
+    session: bool
+
+    @classmethod
+    def of(cls, job: Job) -> Manifest:
+        """That of `job`, encoded if the caller has encoded it already."""
+        encoded = job.manifest_bytes
+        entries = job.manifest if encoded is None else encoded
+        return cls(job.namespace, job.policy_id, entries, job.session)
+
+    def message(self, channel_id: str, connection: HostConnection) -> ManifestMessage:
+        """The next message on a channel, which it names."""
+        entries: Any = self.capabilities  # the encoder accepts both forms
+        return ManifestMessage(
+            execution_id=channel_id,
+            namespace=self.namespace,
+            policy_id=self.policy_id,
+            capabilities=entries,
+            session=self.session,
+            **connection.stamp(),
+        )
 
 
 class CallResponse(msgspec.Struct, frozen=True):

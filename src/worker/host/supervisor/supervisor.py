@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import anyio
 
@@ -31,7 +31,6 @@ from caps.protocol.errors import (
 from caps.protocol.messages import (
     CapabilityRequestMessage,
     FromWorker,
-    ManifestMessage,
     OutputMessage,
     ResultMessage,
     StartedMessage,
@@ -43,7 +42,7 @@ from caps.worker.host.process.shared_processor import SharedProcessor
 from caps.worker.host.process.worker import ExitStatus, ResourceUsage, Worker
 from caps.worker.host.supervisor.byte_budget import OUTPUT_FACTOR, ByteBudget
 from caps.worker.host.supervisor.cpu_limit import cpu_limit_reached, wait_until_used_up
-from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
+from caps.worker.host.supervisor.interface import CallHandler, Job, Manifest, OutputHandler
 from caps.worker.host.supervisor.interruption import CodeInterruptedError, interrupt
 from caps.worker.host.supervisor.requests import LargeMessages, RequestServer, split
 from caps.worker.host.supervisor.wall_clock import wall_limit_reached
@@ -133,8 +132,10 @@ class Supervisor:
     def _send_start(self) -> bool:
         """Send manifest and code. Returns False if a part is unsent; it precedes the next send."""
         job, connection = self.job, self.connection
-        # For a later cell of a session, the manifest of the first cell is still in force.
-        manifest = self._manifest() if connection.state is State.READY else b""
+        manifest = b""  # of a later cell of a session, and of many spares, it was sent before
+        if connection.state is State.READY:
+            message = Manifest.of(job).message(job.execution_id, connection)
+            manifest = connection.send(message)
         start = connection.send(
             StartMessage(
                 source=job.source,
@@ -151,21 +152,6 @@ class Supervisor:
             return self.worker.transport.send_now(manifest + start)
         except ChannelClosedError:
             return True  # the reading side finds out how the worker ended, with a better error
-
-    def _manifest(self) -> bytes:
-        job = self.job
-        # The encoder accepts both forms.
-        capabilities: Any = list(job.manifest) if job.manifest_bytes is None else job.manifest_bytes
-        return self.connection.send(
-            ManifestMessage(
-                execution_id=job.execution_id,
-                namespace=job.namespace,
-                policy_id=job.policy_id,
-                capabilities=capabilities,
-                session=job.session,
-                **self.connection.stamp(),
-            )
-        )
 
     async def _serve(self, all_sent: bool) -> ResultMessage | None:
         """The result; None if a provider cancelled this task. `all_sent`: the code is fully sent.

@@ -121,10 +121,14 @@ def serve(template: WorkerTemplate, limit: ApplyLimits = limit_resources) -> Non
     """
     channel, restricted = template.channel, template.restricted
     channel.flush()  # sends the ready message
-    if not channel.has_input(_IDLE_MS):
+    first = channel.next_message() if channel.has_input(_IDLE_MS) else None
+    # The manifest of a spare may come long before its code.
+    is_early = isinstance(first, ManifestMessage) and not channel.has_input(_IDLE_MS)
+    if first is None or is_early:
         template.warm_up.perform()
         template.space.enter()  # in place of that of the warm-up
-    first = channel.next_message()
+    if first is None:
+        first = channel.next_message()
     if isinstance(first, ManifestMessage):
         serve_cells(channel, template.space, first, limit, restricted=restricted)
     elif isinstance(first, CompileMessage):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
-from caps.capabilities.telemetry.counters import Counter, Gauge, Histogram, JointQueue
+from caps.capabilities.telemetry.counters import Counter, Gauge, GroupCounter, Histogram, JointQueue
 from caps.capabilities.telemetry.prometheus import register_with_prometheus
 
 _BOUNDS = (0.001, 0.25, 1.0, 2.5)
@@ -189,3 +189,16 @@ def test_what_is_counted_together_is_not_lost_between_threads() -> None:
     assert len(queue._queued) <= 256
     assert tally.samples() == [(("a",), 20_000)]
     assert sum(seconds.samples()[0][1]) == 20_000
+
+
+def test_groups_count_each_of_their_names_each_time() -> None:
+    """Whether the same group comes several times in a row, or between others."""
+    tally = GroupCounter("x", "Things.", ["kind"])
+    both, one = ("a", "b"), ("b",)
+    for group in (both, both, one, both, one, one):
+        tally.add_group(group)
+    assert tally.samples() == [(("a",), 3), (("b",), 6)]
+    for _ in range(10_000):
+        tally.add_group(both)
+    assert len(tally._queued) <= 256
+    assert dict(tally.samples()) == {("a",): 10_003, ("b",): 10_006}
