@@ -28,7 +28,7 @@ from caps.security.approvals.directory import default_approvals_directory
 from caps.security.audit import AuditSettings
 from caps.security.policies.load import LoadedPolicy, load_policy
 from caps.worker.host.memory.cgroup_discovery import find_locations
-from caps.worker.host.process.scheduling import share_processor
+from caps.worker.host.process.scheduling import may_share_processor
 
 MASK: Final = "(masked)"
 _LINK: Final = re.compile(r"\[([^]]*)\]\([^)]*\)")
@@ -156,7 +156,7 @@ _PARSERS: Final[dict[str, Callable[[], Any]]] = {
     "mcp_pins": mcp_pins_directory,
     "approvals": default_approvals_directory,
     "cgroup": _cgroup,
-    "share_processor": share_processor,
+    "share_processor": may_share_processor,
     "secrets": _secrets,
     "registry": lambda: Variable.REGISTRY.read() or None,
     "sign_in": SignInSettings.from_environment,

@@ -29,6 +29,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -209,6 +210,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Provider = Callable[[CallContext, Mapping[str, Any]], Awaitable[Any] | Any]
+PlainProvider = Callable[[CallContext, Mapping[str, Any]], Any]
 
 # The only instruction that suspends the frame of a coroutine.
 _SUSPENDS = dis.opmap["YIELD_VALUE"]
@@ -226,14 +228,20 @@ def has_no_await(provider: Any) -> bool:
     return _SUSPENDS not in function.__code__.co_code[::2]
 
 
-def without_suspending(provider: Provider) -> Callable[[CallContext, Mapping[str, Any]], Any]:
-    """What an inline `provider` returns, as a plain function.
+# Of derived providers, by the function itself: an attribute would be copied to what wraps it.
+_plain_functions: WeakKeyDictionary[FunctionType, PlainProvider] = WeakKeyDictionary()
 
-    A derived one has such a function within, as its attribute `direct`.
-    """
-    direct: Any = getattr(provider, "direct", None)
-    if direct is not None:
-        return direct  # type: ignore[no-any-return]
+
+def has_plain_function(provider: Provider, plain: PlainProvider) -> None:
+    """From now on `without_suspending` returns `plain` for `provider`, which does the same."""
+    assert isinstance(provider, FunctionType)
+    _plain_functions[provider] = plain
+
+
+def without_suspending(provider: Provider) -> PlainProvider:
+    """What an inline `provider` returns, as a plain function."""
+    if isinstance(provider, FunctionType) and provider in _plain_functions:
+        return _plain_functions[provider]
     return lambda context, payload: run_without_suspending(provider(context, payload))
 
 

@@ -32,7 +32,13 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from caps.capabilities.plain_values import plain_arguments, plain_result
-from caps.capabilities.provider import CallContext, Provider, has_no_await, run_without_suspending
+from caps.capabilities.provider import (
+    CallContext,
+    Provider,
+    has_no_await,
+    has_plain_function,
+    run_without_suspending,
+)
 from caps.protocol.errors import CapsError, ProviderError, RegistrationError, ValidationError
 from caps.security.policies.names import quoted
 
@@ -332,7 +338,7 @@ def _inline_provider(
         # It has no `await` of its own, so that `has_no_await` is true for it as well.
         return direct(context, payload)
 
-    call_without_await.direct = direct  # type: ignore[attr-defined]  # for `without_suspending`
+    has_plain_function(call_without_await, direct)
     return call_without_await
 
 

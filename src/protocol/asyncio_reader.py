@@ -93,10 +93,8 @@ class AsyncioReader:
         self._share = LoopShare()
         self._rest: asyncio.TimerHandle | None = None
         self._rest_until = 0.0
-        # The time of this thread when the current piece of a rest began, and after the last step
-        # that was not short.
+        # The time of this thread when the current piece of a rest began.
         self._piece_from = 0.0
-        self._thread_time_at = time.thread_time()
 
     async def read(self, take: Callable[[bytes], T | None], within_s: float = math.inf) -> T:
         """What `take` returns for the next bytes, at least one turn of the event loop later.
@@ -143,7 +141,7 @@ class AsyncioReader:
         if waiter is None or waiter.done():
             self._unwatch()  # no caller waits for it
             return
-        began = time.monotonic()
+        began, thread_began = time.monotonic(), time.thread_time()
         try:
             try:
                 data: bytes | None = self._socket.recv(_RECEIVE_BYTES)
@@ -161,19 +159,11 @@ class AsyncioReader:
                 waiter.set_result(taken)
             now = time.monotonic()
             took = now - began
-            if took > _SHORT_SECONDS:
-                took = self._thread_time(took)
+            if took > _SHORT_SECONDS:  # else it is exact enough, without one more system call
+                took = time.thread_time() - thread_began
             rest = self._share.charge(took, now)
             if rest:
                 self._rest_for(rest)
-
-    def _thread_time(self, took: float) -> float:
-        """The time of a step that took this long, without most of what others had meanwhile.
-
-        Of each step the time of the thread would be exact, and cost more than many a step.
-        """
-        before, self._thread_time_at = self._thread_time_at, time.thread_time()
-        return min(took, self._thread_time_at - before)
 
     def _watch(self) -> None:
         if not self._watched and self._rest is None:

@@ -113,7 +113,6 @@ class _Connection(Generic[Incoming]):
         self._sent_limits = sent
         self._reader = FrameReader(received)
         self._max_received_bytes = received.max_frame_bytes
-        self._max_sent_bytes = sent.max_frame_bytes
         self._pack: Callable[[object], bytes] = msgspec.msgpack.Encoder().encode
         self._waiting: set[str] = set()
         # Streams whose next item was not asked for yet, and those that the worker has stopped.
@@ -281,7 +280,6 @@ class HostConnection(_Connection[FromWorker]):
     def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
         super().__init__(limits, limits, limits.from_worker)
         self._message_limits = _message_limits(limits)
-        self._max_in_flight = limits.max_in_flight
         self._received = 0
         self._code_ran = False
         self._request_ids: set[str] = set()
@@ -329,14 +327,11 @@ class HostConnection(_Connection[FromWorker]):
         )
         if self.state is not State.RUNNING or request_id not in self._waiting:
             return self.send(message)
-        body = self._pack(message)
-        size = len(body)
-        if size > self._max_sent_bytes:
-            frame(body, self._sent_limits)  # raises
+        data = frame(self._pack(message), self._sent_limits)
         self._sent += 1
         self._waiting.remove(request_id)
         self.bytes_in_flight -= self._request_bytes.pop(request_id, 0)
-        return LENGTH.pack(size) + body
+        return data
 
     def _accept_fast(self, body: bytes) -> FromWorker | None:
         """A small request while the code runs, its start, or its value."""
@@ -351,25 +346,16 @@ class HostConnection(_Connection[FromWorker]):
             return None
         if type(message) is not CapabilityRequestMessage:
             return message if self._accept_turn(message) else None
-        request_id, waiting = message.request_id, self._waiting
         if (
             state is not State.RUNNING
             or message.id != f"{self._execution_id}:{self._received + 1}"
-            or request_id in self._request_ids
-            or len(waiting) + len(self._paused) >= self._max_in_flight
+            or message.request_id in self._request_ids
+            or len(self._waiting) + len(self._paused) >= self._limits.max_in_flight
             or not is_flat(message.payload, self._limits)
         ):
             return None
         self._received += 1
-        # `_add_request`, in place.
-        self._request_ids.add(request_id)
-        waiting.add(request_id)
-        fields = len(message.payload)
-        if fields > _MAX_RECORDED_FIELDS:
-            fields = _MAX_RECORDED_FIELDS
-        held = len(body) + _REQUEST_BYTES + _FIELD_BYTES * fields
-        self._request_bytes[request_id] = held
-        self.bytes_in_flight += held
+        self._add_request(message, len(body))
         return message
 
     def _accept_turn(self, message: FromWorker) -> bool:

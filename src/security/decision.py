@@ -95,8 +95,6 @@ class Decision(msgspec.Struct, frozen=True):
 # Each policy of a grant, with what it says about the capability of a request.
 _Asked = list[tuple[PolicyTerms, CapabilityTerms]]
 
-# Looking up a member of an enum takes as long as a rule.
-_CONFLICT: Final = KeyUse.CONFLICT
 # Rules are passed over only for this very value: anything else is read, and may be refused.
 _NO_FLOWS: Final[tuple[BoundFlow, ...]] = ()
 
@@ -138,13 +136,16 @@ def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
         if revoked or own.name in grant.uncarded:
             reason = ReasonCode.REVOKED if revoked else ReasonCode.TOOL_CARD_INVALID
             return _refusal(policy, reason, f"`{own.name}` {WITHDRAWN[reason]}")
-        refused = _over_limit(grant, asked, usage) or _misfit(asked, request, usage)
-        if is_conditional and not refused:
-            refused = _against_flow(asked, usage) or _unapproved(asked, usage)
+        refused = (
+            _over_limit(grant, asked, usage)
+            or _conflict(policy, own, usage)
+            or _misfit(asked, request)
+            or (is_conditional and (_against_flow(asked, usage) or _unapproved(asked, usage)))
+        )
         if refused:
             return refused
-        own_id, digest, labels = policy.policy_id, policy.policy_sha256, _labels(asked, request)
-        return _allowed(own.rule, own_id, digest, dry_run, dry_run_policy, labels)
+        ids, labels = (policy.policy_id, policy.policy_sha256), _labels(asked, request)
+        return _allowed(own.rule, *ids, dry_run, dry_run_policy, labels)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the answer is no
         # The class alone: the text of a foreign error may quote the payload.
         what = f"the rules could not be evaluated, `{type(error).__name__}`"
@@ -236,17 +237,17 @@ def _over(
     return _refusal(policy, reason, message, rule=rule, bound=bound)
 
 
-def _conflict(policy: PolicyTerms, terms: CapabilityTerms) -> Decision:
+def _conflict(policy: PolicyTerms, terms: CapabilityTerms, usage: Usage) -> Decision | None:
+    if usage.key is not KeyUse.CONFLICT:
+        return None
     used = "was used before with other arguments, or under other policies"
     message = f"the idempotency key of `{terms.name}` {used}"
     problem = Problem("idempotency_key", "the arguments and policies of its first use", "others")
     return _refusal(policy, ReasonCode.PAYLOAD_INVALID, message, problems=(problem,))
 
 
-def _misfit(asked: _Asked, request: Request, usage: Usage) -> Decision | None:
+def _misfit(asked: _Asked, request: Request) -> Decision | None:
     policy, terms = asked[-1]
-    if usage.key is _CONFLICT:
-        return _conflict(policy, terms)
     problems = terms.problems_in(request.payload)
     # Compared to the empty tuple, not tested for truth: a value that is not a tuple must not pass.
     if problems != ():
@@ -281,8 +282,7 @@ def _labels(asked: _Asked, request: Request) -> frozenset[str]:
     """The labels of the answer that are known before the provider is called, under all policies."""
     found = NO_MARKS
     for _, terms in asked:
-        if terms.labels is not NO_MARKS:
-            found |= terms.labels
+        found |= terms.labels
         if terms.scope is not None:
             function = terms.name.partition(".")[2]
             found |= given_labels(terms.scope.labels_for(function, request.payload))

@@ -16,7 +16,7 @@ from caps.capabilities.catalogue.entry_points import plugin_mode
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.runtime.opening.settings import capability_timeout_ms
 from caps.protocol.environment import PREFIX, Variable
-from caps.worker.host.process.scheduling import share_processor
+from caps.worker.host.process.scheduling import may_share_processor
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,7 +54,7 @@ def settings() -> tuple[object, ...]:
         isolation_mode(None),
         capability_timeout_ms(None),
         plugin_mode(None),
-        share_processor(),
+        may_share_processor(),
         CardSettings.from_environment(),
         SignInSettings.from_environment(),
     )

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caps import MemoryAuditLog
+from caps import CapabilityRegistry, MemoryAuditLog
 from caps.capabilities.artifacts import Artifact
 from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.invoke import outside_task
@@ -303,6 +303,45 @@ def test_calls_have_the_labels_of_when_their_requests_were_received(tmp_path: Pa
     async def both() -> None:
         general = await by(tmp_path / "general", False)
         assert len(general) == 3
+        assert await by(tmp_path / "prepared", True) == general
+
+    anyio.run(both)
+
+
+def test_what_wraps_a_derived_provider_is_what_is_called(tmp_path: Path) -> None:
+    """A copy of its attributes does not make the wrapper the same function."""
+
+    async def by(directory: Path, on: bool) -> list[Any]:
+        log, setup = opened(directory, {"allow": ["box.*"]})
+        own = CapabilityRegistry()
+
+        @own.capability("box.twice")
+        async def twice(number: int) -> int:
+            return 2 * number
+
+        derived = own.capabilities["box.twice"]
+
+        @functools.wraps(derived.provider)
+        async def masking(context: CallContext, payload: Any) -> Any:
+            coroutine: Any = derived.provider(context, payload)
+            try:
+                coroutine.send(None)
+            except StopIteration as stop:
+                return -stop.value
+            raise AssertionError
+
+        setup.registry.register(derived.spec, masking)
+        calls = setup.execution("e2")
+        calls._prepared._is_on &= on
+        asked = [request(0, 0, "box.twice", {"number": 3}, {})]
+        [found] = await (answer_read if on else answer_batch)(calls, asked)
+        assert found is not None
+        await log.aclose()
+        return [plain(found), *lines(directory)]
+
+    async def both() -> None:
+        general = await by(tmp_path / "general", False)
+        assert general[0] == (-6, None)
         assert await by(tmp_path / "prepared", True) == general
 
     anyio.run(both)

@@ -26,7 +26,7 @@ from caps.capabilities.broker.outcomes import (
     failed,
 )
 from caps.capabilities.grant import BoundCapability
-from caps.capabilities.provider import CallContext, Provider, run_without_suspending
+from caps.capabilities.provider import CallContext, PlainProvider, Provider, without_suspending
 from caps.protocol.errors import (
     CapabilityTimeoutError,
     LimitExceededError,
@@ -177,17 +177,11 @@ def call_plain(
     call: PreparedCall, context: CallContext, payload: Mapping[str, Any]
 ) -> bytes | Outcome:
     """`call_inline` on asyncio, outside any task: the encoded result, or another outcome."""
-    own = contextvars.copy_context()
-    if _async_library is not None and _async_library.get() != "asyncio":
-        own.run(_async_library.set, "asyncio")
-    try:
-        result = own.run(call.run, context, payload)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - as in `_call_outside_task`
-        declared = _declared_failure(error, call.bound, call.decision.policy_id)
-        return declared or _unexpected_failure(context, error)
-    return encoded_flat(result, call.fits_result) or checked(call.bound, context, result)
+    bound, policy_id = call.bound, call.decision.policy_id
+    result, failure = _run_alone(call.run, bound, context, payload, policy_id)
+    if failure is not None:
+        return failure
+    return encoded_flat(result, call.fits_result) or checked(bound, context, result)
 
 
 def _call_outside_task(
@@ -198,18 +192,34 @@ def _call_outside_task(
     *,
     on_asyncio: bool = True,
 ) -> Outcome:
-    """The provider gets its own copy of the context, as a task does: it can change only that."""
+    run = without_suspending(bound.provider)
+    result, failure = _run_alone(run, bound, context, payload, policy_id, on_asyncio=on_asyncio)
+    return failure or checked(bound, context, result)
+
+
+def _run_alone(
+    run: PlainProvider,
+    bound: BoundCapability,
+    context: CallContext,
+    payload: Mapping[str, Any],
+    policy_id: str,
+    *,
+    on_asyncio: bool = True,
+) -> tuple[Any, Outcome | None]:
+    """What the provider returns, and the outcome of what it raises, if it does.
+
+    It gets its own copy of the context, as a task does: it can change only that.
+    """
     own = contextvars.copy_context()
-    if on_asyncio and _async_library is not None:
+    if on_asyncio and _async_library is not None and _async_library.get() != "asyncio":
         own.run(_async_library.set, "asyncio")  # anyio asks this, and looks for a task otherwise
     try:
-        # No code of a coroutine runs before `send`, so only that needs the context.
-        result = own.run(run_without_suspending, bound.provider(context, payload))
+        return own.run(run, context, payload), None
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - what never suspends is not cancelled or closed
-        return _declared_failure(error, bound, policy_id) or _unexpected_failure(context, error)
-    return checked(bound, context, result)
+        declared = _declared_failure(error, bound, policy_id)
+        return None, declared or _unexpected_failure(context, error)
 
 
 def _outcome_of_error(

@@ -44,6 +44,12 @@ class QueuedMetric(Metric):
         self.joined: list[JointQueue] = []
         """Where samples of this metric wait together with those of others."""
 
+    def _put(self, item: Any) -> None:
+        queued = self._queued
+        queued.append(item)
+        if len(queued) > _MAX_QUEUED:
+            self._add_up()
+
     def _add_up(self) -> None:
         """Add what is queued to the values, one by one: an interrupt loses one at most."""
         raise NotImplementedError
@@ -97,10 +103,7 @@ class Counter(QueuedMetric):
             self._values.setdefault(labels, 0)
 
     def add(self, labels: Labels, amount: float = 1) -> None:
-        queued = self._queued
-        queued.append((labels, amount))
-        if len(queued) > _MAX_QUEUED:
-            self._add_up()
+        self._put((labels, amount))
 
     def count(self, labels: Labels, amount: float = 1) -> None:
         """`add` for a `JointQueue`, which holds the lock."""
@@ -121,21 +124,23 @@ class Counter(QueuedMetric):
             return list(self._values.items())
 
 
-class GroupCounter(Counter):
+class GroupCounter(QueuedMetric):
     """A counter with one label, whose samples are counted in groups, mostly the same one again.
 
-    A group may have thousands of samples, so a queued one is added up together with those after it
-    that are the same object.
+    A group may have thousands of samples, so those that come in a row and are the same object are
+    queued as one.
     """
+
+    def __init__(self, name: str, documentation: str, labels: Sequence[str]) -> None:
+        super().__init__(name, documentation, labels)
+        self._values: dict[Labels, float] = {}
 
     def add_group(self, names: Sequence[str]) -> None:
         """Add one to the sample of each name. The names must not change afterwards."""
-        queued = self._queued
-        queued.append(names)
-        if len(queued) > _MAX_QUEUED:
-            self._add_up()
+        self._put(names)
 
     def _add_up(self) -> None:
+        """An interrupt loses one run of the same group at most."""
         with self.lock:
             queued, values = self._queued, self._values
             while queued:
@@ -145,6 +150,12 @@ class GroupCounter(Counter):
                     times += 1
                 for name in names:
                     values[(name,)] = values.get((name,), 0) + times
+
+    def samples(self) -> list[tuple[Labels, float]]:
+        """All current values."""
+        self._add_up()
+        with self.lock:
+            return list(self._values.items())
 
 
 class Gauge(Metric):
@@ -190,10 +201,7 @@ class Histogram(QueuedMetric):
             self._begin(())  # like the library: the sample exists from the start
 
     def observe(self, labels: Labels, value: float, times: int = 1) -> None:
-        queued = self._queued
-        queued.append((labels, value, times))
-        if len(queued) > _MAX_QUEUED:
-            self._add_up()
+        self._put((labels, value, times))
 
     def _add_up(self) -> None:
         with self.lock:

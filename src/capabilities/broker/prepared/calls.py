@@ -5,14 +5,15 @@ Rules that are applied here, with the values of now:
 - the deadline of the execution, `limits.calls` and `limits.concurrency`;
 - a capability that was revoked, or that lacks its tool card, is not called;
 - the payload fits the schema, and the scope of each policy;
-- no provider is called before the decisions of all are in the log, nor if it was revoked or the
-  time is over by then;
-- there is no answer before the outcomes of all are in the log, and their marks in the channel.
+- no provider is called before its decision (of one read: those of all) is in the log, nor if it
+  was revoked or the time is over by then;
+- there is no answer before its outcome (of one read: those of all) is in the log, and its marks in
+  the channel.
 
 Everything else is left to the lifecycle, before anything is recorded: whatever these rules refuse
 (so that every denial is decided there), rates, costs, flow rules, labels, approvals,
-dry runs, keys, timeouts of single calls, nested executions, tracing, listeners, a log that must
-wait.
+dry runs, keys, timeouts of single calls, nested executions, tracing, listeners, another event loop
+than asyncio's, a log that must wait.
 Once the decisions are in the log, `rest.py` continues in the lifecycle from that point: a provider
 fails, labels its answer or hands something out, the calls take long, the log fails or must wait, an
 interrupt comes.
@@ -69,9 +70,10 @@ def answer_one(
                 done.appending = records = (record,)
                 if audit.append_encoded(records, OUTCOME):
                     result = done.results[0][1]
+                    answer = answer_call(broker, request, call, result)
                     seconds = time.perf_counter() - done.began
                     broker.telemetry.count_allowed(request.capability, 1, seconds, len(result))
-                    return answer_call(broker, request, call, result)
+                    return answer
         except AuditError as error:
             done.failure = error
         keep(ReturningBatch(broker, pairs, answered, done))
@@ -98,7 +100,9 @@ def decide_call(
         if call.scopes and not call.fits_scopes(payload):
             return None
         redactor = broker.audit.redactor
-        redacted = redactor.hidden(payload, call.hidden) or redactor.split(payload, call.shown)
+        redacted = redactor.split_hidden(payload, call.hideable)
+        if redacted is None:
+            redacted = redactor.split(payload, call.shown)
         return call.texts.decision_record(request.request_id, redacted)
     except Exception:  # noqa: BLE001 - the lifecycle decides, and meets the same error
         return None

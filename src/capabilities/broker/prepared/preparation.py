@@ -45,8 +45,8 @@ class PreparedCall(msgspec.Struct, frozen=True, gc=False):
     run: Callable[[CallContext, Mapping[str, Any]], Any]
     fits_result: Callable[[Any], bool]
     shown: Collection[str]
-    hidden: frozenset[str]
-    """The fields of its schema that are not shown, for `Redactor.hidden`."""
+    hideable: frozenset[str]
+    """The fields of its schema that are not shown, for `Redactor.split_hidden`."""
 
     def fits_scopes(self, payload: Mapping[str, Any]) -> bool:
         """Whether all scopes allow `payload`, and none labels the answer."""
@@ -145,7 +145,7 @@ class PreparedCalls:
             run=without_suspending(bound.provider),
             fits_result=bound.schema_out.fits,
             shown=bound.spec.shown,
-            hidden=_hidden_fields(bound),
+            hideable=_hideable_fields(bound),
         )
         return found
 
@@ -160,7 +160,7 @@ class PreparedCalls:
         )
 
 
-def _hidden_fields(bound: BoundCapability) -> frozenset[str]:
+def _hideable_fields(bound: BoundCapability) -> frozenset[str]:
     named = bound.schema_in.schema.get("properties", {})
     return frozenset(filter(is_simple_name, named)) - frozenset(bound.spec.shown)
 

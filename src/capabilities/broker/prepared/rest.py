@@ -111,7 +111,7 @@ class UnfinishedBatch(InlineBatch):
         return call.outcome_record()
 
 
-class Progress(msgspec.Struct, gc=False):
+class Progress(msgspec.Struct):
     """How far the prepared calls of one read have come."""
 
     began: float

@@ -6,7 +6,6 @@ The steps of each call are those of `calls.py`; here is only their order, as in 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from caps.capabilities.broker.batch import InlineBatch, turn_is_over
 from caps.capabilities.broker.invoke import outside_task
@@ -23,18 +22,24 @@ class PreparedBatch(ReturningBatch):
 
     def run(self) -> None:
         """All steps, unless the lifecycle has to take some of them."""
-        records = self._decide_all()
-        if records is not None and self._append(records, DECISION):
-            self._done.decided, self._done.appending = True, ()
-            outcomes = outside_task(self._call_all)
-            if len(outcomes) < len(self._pairs):
-                self.continued()
-            elif self._append(outcomes, OUTCOME):
-                self._answers = self._answer_all()
-            elif self._general is None:
-                self.continued()
-        elif self._general is None:  # nothing is recorded
-            self._general = InlineBatch(self._broker, [request for request, _ in self._pairs])
+        broker, done = self._broker, self._done
+        try:
+            records = self._decide_all()
+            done.appending = records or ()
+            if not records or not broker.audit.append_encoded(records, DECISION):
+                requests = [request for request, _ in self._pairs]
+                self._general = InlineBatch(broker, requests)  # nothing is recorded
+                return
+            done.decided, done.appending = True, ()
+            records = outside_task(self._call_all)
+            if len(records) == len(self._pairs):
+                done.appending = records
+                if broker.audit.append_encoded(records, OUTCOME):
+                    self._answers = self._answer_all()
+                    return
+        except AuditError as error:
+            done.failure = error
+        self.continued()
 
     def _decide_all(self) -> list[EncodedRecord] | None:
         """The records of the decisions; None unless each call is certainly allowed."""
@@ -65,13 +70,3 @@ class PreparedBatch(ReturningBatch):
             answer_call(self._broker, request, call, result)
             for (request, call), (_, result) in zip(self._pairs, self._done.results, strict=True)
         ]
-
-    def _append(self, records: Sequence[EncodedRecord], kind: str) -> bool:
-        """Whether the records are durable. If they cannot be, the calls fail in the lifecycle."""
-        self._done.appending = records
-        try:
-            return self._broker.audit.append_encoded(records, kind)
-        except AuditError as error:
-            self._done.failure = error
-            self.continued()
-            return False

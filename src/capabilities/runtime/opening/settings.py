@@ -25,7 +25,7 @@ from caps.security.approvals.model import Approver
 from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.log.settings import AuditSettings
 from caps.security.policies.load import Policies, PolicySource, listed
-from caps.worker.host.process.scheduling import share_processor
+from caps.worker.host.process.scheduling import may_share_processor
 from caps.worker.host.process.worker import WorkerSource
 from caps.worker.host.zygote.source import ZygoteSource
 
@@ -125,7 +125,7 @@ def checked_settings(policy: Policies | None, **given: Unpack[RuntimeOptions]) -
     if given["max_workers_per_principal"] is not None:
         require_int("max_workers_per_principal", given["max_workers_per_principal"], 1)
     require_int("max_wait_ms", given["max_wait_ms"], 0, _MAX_WAIT_MS)
-    share_processor()  # an invalid value is refused here; it is read when a worker calls often
+    may_share_processor()  # an invalid value is refused here; it is read when a worker calls often
     registry, metrics, workers = given["registry"], given["metrics"], given["workers"]
     if metrics is None:
         metrics = default_metrics()

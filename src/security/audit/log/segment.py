@@ -68,7 +68,6 @@ from caps.security.audit.signing.checkpoint_writer import CheckpointWriter
 _OUTCOME_KIND: Final = "outcome_recorded"
 WITNESS_KINDS: Final = frozenset(kind.__struct_config__.tag for kind in CHECKPOINT_WITNESSES)
 _WITNESSING: Final = frozenset((OutcomeRecorded, *CHECKPOINT_WITNESSES))
-_NEWLINE: Final = ord("\n")
 _CUT: Final = "it was cut while open; verify it, and exclude it from log rotation"
 
 
@@ -131,9 +130,7 @@ class Segment:
 
     def takes_encoded(self, records: int, kind: str) -> bool:
         """Whether n records of this kind can be committed as they are, and without a sync."""
-        if self._unpinned + records >= self._checkpoint_every:
-            return False  # as `slow_commit_due`, without a call for each record
-        if self._rotation is not NEVER and self.slow_commit_due(records):
+        if self.slow_commit_due(records):
             return False
         return kind != _OUTCOME_KIND or self._checkpoints.signed_seq == self._mentioned
 
@@ -191,18 +188,12 @@ class Segment:
             attempt.written = (offset, data)
             try:
                 is_written = os.pwrite(fd, data, offset) == size
-                # `was_cut`, in place: the end of the record before it, and all of this one.
-                found = os.pread(fd, size + 1, offset - 1)
-                is_written = is_written and len(found) > size and found[0] == _NEWLINE
+                is_written = is_written and not was_cut(fd, offset, offset + size)
             except OSError:
                 is_written = False
             if not is_written:
                 self._write(data)
-            self._head = Head(seq, prev)
-            self._offset = offset + size
-            self._unpinned += 1
-            if self.on_written is not None:
-                self.on_written(seq, (data,))
+            self._note_written((data,), size, Head(seq, prev))
             return True
         finally:
             fcntl.flock(fd, fcntl.LOCK_UN)
@@ -229,7 +220,7 @@ class Segment:
     def insert_signed_seq(
         self,
         records: Sequence[EncodedRecord],
-        kind: str,  # noqa: ARG002 - one of `WITNESS_KINDS`, which tests tell apart
+        kind: str,  # noqa: ARG002 - one of `WITNESS_KINDS`: tests tell them apart
     ) -> Sequence[EncodedRecord]:
         """The records of one of `WITNESS_KINDS` as they are written: they say which one is signed.
 
@@ -338,13 +329,16 @@ class Segment:
         if attempt is not None:
             attempt.written = (self._offset, data)
         self._write(data)
+        self._note_written(lines, len(data), head)
+        return lines
+
+    def _note_written(self, lines: Sequence[bytes], size: int, head: Head) -> None:
         self._head = head
-        self._offset += len(data)
+        self._offset += size
         self._unpinned += len(lines)
         self._torn = b""
         if self.on_written is not None:
             self.on_written(head.seq - len(lines) + 1, lines)
-        return lines
 
     def _is_unchanged(self) -> bool:
         """The usual case, found by one `stat`: the path is our file, and only we wrote it."""

@@ -32,11 +32,9 @@ class FairSlots:
 
     def acquire_nowait(self, owner: str) -> bool:
         """Take a slot if that needs no waiting. Nobody overtakes: a free slot has no taker then."""
-        held = self._held.get(owner, 0)
-        if not self._free or owner in self._waiting or held >= self._per_owner:
+        if not self._free or owner in self._waiting or not self.has_share_left(owner):
             return False
-        self._free -= 1
-        self._held[owner] = held + 1
+        self._take(owner)
         return True
 
     async def acquire(self, owner: str) -> None:

@@ -25,11 +25,12 @@ from caps.protocol.transport import ChannelClosedError
 from caps.worker.host.pool.spare import Spare
 from caps.worker.host.supervisor.interface import Manifest
 
-# Each execution with the expected manifest is a vote for it, and each other one is a vote against
-# it. Where no manifest has a majority, few spares are made that nobody can use.
+# Boyer and Moore's majority vote: each execution with the expected manifest is a vote for it, and
+# each other one is a vote against it. Where no manifest has a majority, few spares are made that
+# nobody can use.
 _SURE_VOTES = 3
 _MAX_VOTES = 8
-# A worker begins its warm-up when it was idle for 30 ms.
+# A worker begins its warm-up when it was idle for 30 ms, and needs some 5 for it.
 _WARM_UP_SECONDS = 0.05
 # Less than a socket takes in one piece.
 _MAX_BYTES = 64 * 1024
@@ -88,8 +89,12 @@ class Stock:
         self._spares.remove(spare)
 
     def pop(self) -> Spare:
-        """Remove the newest one."""
-        return self._spares.pop()
+        """Remove the newest one, but not the last one that has no manifest while others have."""
+        without = [spare for spare in self._spares if spare.manifest is None]
+        last = without[0] if len(without) == 1 < len(self._spares) else None
+        spare = next(each for each in reversed(self._spares) if each is not last)
+        self._spares.remove(spare)
+        return spare
 
     def pop_unexpected(self) -> Spare | None:
         """Remove one whose manifest is not expected any more."""

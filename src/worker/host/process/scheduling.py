@@ -21,7 +21,7 @@ _ON, _OFF = "on", "off"
 NO_PRIORITY = os.sched_param(0)  # the only one that SCHED_OTHER and SCHED_IDLE have
 
 
-def share_processor() -> bool:
+def may_share_processor() -> bool:
     """Whether the operator allows it. ConfigurationError if the variable has another value."""
     value = Variable.SHARE_PROCESSOR.read() or _ON
     if value not in (_ON, _OFF):
@@ -71,7 +71,7 @@ class Scheduling:
         number = getattr(ctypes.PyDLL(None), "sched_getcpu", None)  # not in every C library
         try:
             usable = (
-                share_processor()
+                may_share_processor()
                 and number is not None
                 and len(os.sched_getaffinity(0)) > 1
                 and _policy_can_be_restored()

@@ -70,7 +70,7 @@ class Worker(Protocol):
     def near(self, processor: int) -> bool:
         """Run it on this processor only, when nothing else wants to run there, until `apart`.
 
-        Returns False, with nothing changed, if that is not possible. Called again, it moves it.
+        Returns False if that is not possible; then it is apart. Called again, it moves it.
         """
 
     def apart(self) -> None:

@@ -290,10 +290,7 @@ class RequestServer:
     def _send_answer(
         self, request: CapabilityRequestMessage, answer: CallResponse
     ) -> _Arrival | None:
-        try:
-            is_sent = self._transport.send_now(self._encode_or_fail(request, answer))
-        except ChannelClosedError:
-            is_sent = True  # as in `_send_now`
+        is_sent = self._send_now(self._encode_or_fail(request, answer))
         if self._connection.bytes_in_flight + self._unsent_bytes != self._counted_bytes:
             self._count_held()
         return None if is_sent else _Arrival(unsent=True)

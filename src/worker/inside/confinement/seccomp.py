@@ -53,7 +53,7 @@ KILLED = (
 ).split()
 
 ZYGOTE = (
-    # What the zygote does from its first fork on: orders, forks, exits of workers.
+    # What the zygote does from its first worker on: orders, forks, exits of workers.
     "recvmsg sendmsg clone fork set_robust_list set_tid_address pidfd_open wait4 kill "
     # What a worker does before it adds the second part. It also sets `OWN_LIMITS`.
     "prctl dup2 dup3 close_range landlock_restrict_self"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 import gc
+import marshal
 import re
 import warnings
 from inspect import CO_COROUTINE, CO_NEWLOCALS
-from marshal import dumps, loads
 from types import CodeType
 from typing import Any
 
@@ -70,7 +70,7 @@ def pack(program: Program) -> bytes:
     `unpack` reads it.
     """
     private_names, unguarded = sorted(program.private_names), sorted(program.unguarded)
-    return dumps((program.code, private_names, unguarded))
+    return marshal.dumps((program.code, private_names, unguarded))
 
 
 def unpack(packed: bytes, source: str, filename: str, *, restricted: bool) -> Program:
@@ -78,7 +78,7 @@ def unpack(packed: bytes, source: str, filename: str, *, restricted: bool) -> Pr
 
     Forged bytes gain nothing: they run in the same confinement as the source would.
     """
-    code, private_names, unguarded = loads(packed)  # noqa: S302 - never on the host, see above
+    code, private_names, unguarded = marshal.loads(packed)  # noqa: S302 - never on the host, see above
     return Program(
         code,
         filename,
@@ -103,14 +103,14 @@ def compile_unrestricted(source: str, filename: str) -> Program:
 
 def parse_source(source: str, filename: str) -> ast.Module:
     """The syntax tree of `source` as written, without checks or guards."""
-    with Undisturbed():
+    with WithoutCollectionOrWarnings():
         tree: ast.Module = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
     return tree
 
 
 def parse_expression(source: str) -> ast.Expression:
     """The syntax tree of an expression. Raises SyntaxError, as Python does."""
-    with Undisturbed():
+    with WithoutCollectionOrWarnings():
         tree = compile(source, "<unknown>", "eval", ast.PyCF_ONLY_AST, dont_inherit=True)
     assert isinstance(tree, ast.Expression)
     return tree
@@ -138,8 +138,8 @@ class WithoutCollection:
 _IGNORE_ALL: list[Any] = [("ignore", None, Warning, None, 0)]
 
 
-class Undisturbed(WithoutCollection):
-    """Nor any warning about the source: what `catch_warnings` and `simplefilter` do.
+class WithoutCollectionOrWarnings(WithoutCollection):
+    """No garbage collection and no warnings inside: what `catch_warnings` and a filter do.
 
     These two build lists and search them. A worker that was just forked pays for that in copied
     pages, six in a hundred of what it takes to compile ten lines.
@@ -184,7 +184,7 @@ def _compile(source: str, filename: str, mode: str, flags: int, *, synced: bool 
             problems=[],
         )
     lines = _split_lines(source)
-    with Undisturbed():
+    with WithoutCollectionOrWarnings():
         try:
             tree = compile(source, filename, mode, ast.PyCF_ONLY_AST | flags, dont_inherit=True)
             tree, transformer = _transform(tree, lines)

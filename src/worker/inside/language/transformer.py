@@ -91,7 +91,7 @@ class Transformer(CachedVisitor):
     """Checks every identifier and emits the guards."""
 
     def __init__(self) -> None:
-        # Not that of the base class, which is for its guards: no visitor that we inherit needs it.
+        super().__init__()
         self.refusals: list[Refusal] = []
         self._in_class = False
         self._in_function = False
@@ -119,9 +119,6 @@ class Transformer(CachedVisitor):
     def error(self, node: ast.AST, info: str) -> None:
         """Called by the base class for a problem that it finds."""
         self.refuse(node, info)
-
-    def warn(self, node: ast.AST, info: str) -> None:
-        """Called by the base class for a type of node that it does not know, before it refuses."""
 
     def not_allowed(self, node: ast.AST) -> None:
         self.refuse(node, f"`{type(node).__name__}` is not supported")
@@ -344,9 +341,8 @@ class Transformer(CachedVisitor):
                     self.refuse(inner, f"`{name}` in the head of a generic class")
 
     def _visit_type_parameters(self, node: ast.AST) -> None:
-        parameters = getattr(node, "type_params", None)
-        if parameters:
-            parameters[:] = [self.visit(one) for one in parameters]
+        parameters = getattr(node, "type_params", [])
+        parameters[:] = [self.visit(one) for one in parameters]
 
     def _visit_type_parameter(self, node: Any) -> Any:
         self.check(node, node.name)
@@ -407,10 +403,9 @@ class Transformer(CachedVisitor):
         if node.body and isinstance(node.body[-1], ast.Expr):
             last = node.body[-1]
             # Not `copy_locations`: it would walk the whole value, whose nodes have locations.
-            start: Any = {"lineno": last.lineno, "col_offset": last.col_offset}
-            place = {**start, "end_lineno": last.end_lineno, "end_col_offset": last.end_col_offset}
-            target = ast.Name(RESULT_NAME, ast.Store(), **place)
-            node.body[-1] = ast.Assign([target], last.value, **place)
+            target = ast.copy_location(ast.Name(RESULT_NAME, ast.Store()), last)
+            keep = ast.Assign(targets=[target], value=last.value)
+            node.body[-1] = ast.copy_location(keep, last)
         return node
 
 

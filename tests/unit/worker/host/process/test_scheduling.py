@@ -12,7 +12,7 @@ import pytest
 
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
-from caps.worker.host.process.scheduling import Scheduling, share_processor
+from caps.worker.host.process.scheduling import Scheduling, may_share_processor
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +73,7 @@ def test_the_operator_can_switch_it_off(
 ) -> None:
     """Nothing is tried then."""
     monkeypatch.setenv(Variable.SHARE_PROCESSOR.key, "off")
-    assert not share_processor()
+    assert not may_share_processor()
     assert found_out().is_usable is False
     assert policies == []
 
@@ -82,7 +82,7 @@ def test_another_value_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """When a runtime is made; later it is off."""
     monkeypatch.setenv(Variable.SHARE_PROCESSOR.key, "yes")
     with pytest.raises(ConfigurationError, match="CAPS_SHARE_PROCESSOR is `yes`; set `on` or"):
-        share_processor()
+        may_share_processor()
     assert found_out().is_usable is False
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from caps.worker.inside.language.compiler import Undisturbed
+from caps.worker.inside.language.compiler import WithoutCollectionOrWarnings
 from caps.worker.inside.stdlib.user_modules.engines.plain_values import plain_text
 
 _MODES = ("exec", "eval", "single", "func_type")
@@ -117,7 +117,7 @@ def parse_source(
     if plain_mode not in _MODES:
         raise ValueError(f"compile() mode must be one of {', '.join(map(repr, _MODES))}")
     flags = ast.PyCF_ONLY_AST | (ast.PyCF_TYPE_COMMENTS if type_comments else 0)
-    with Undisturbed():
+    with WithoutCollectionOrWarnings():
         tree = compile(text, plain_text(filename), plain_mode, flags, dont_inherit=True)
     return _flatten(tree)
 
