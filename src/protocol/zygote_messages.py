@@ -11,6 +11,8 @@ import msgspec
 from caps.protocol.enforcement import Layer
 
 MAX_PACKET_BYTES = 64 * 1024
+# More than an order has: it only says which group the worker enters.
+MAX_ORDER_BYTES = 256
 
 # The exit status of a worker that could not enter its memory group.
 GROUP_REFUSED = 3

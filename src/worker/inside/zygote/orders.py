@@ -19,6 +19,7 @@ import msgspec
 
 from caps.protocol.enforcement import Layer
 from caps.protocol.zygote_messages import (
+    MAX_ORDER_BYTES,
     Forked,
     ForkOrder,
     ForkRefused,
@@ -34,7 +35,6 @@ CONTROL: Final = 0
 HOST: Final = 1
 # An order has at most two descriptors: a channel, and the entry of a group.
 _FDS_BUFFER_BYTES: Final = _socket.CMSG_SPACE(2 * array("i").itemsize)
-_ORDER_BYTES: Final = 256  # more than an order has
 
 
 class Zygote:
@@ -67,7 +67,7 @@ class Zygote:
                     self._reap(descriptor)
 
     def _handle_order(self) -> None:
-        data, ancillary, _, _ = self._control.recvmsg(_ORDER_BYTES, _FDS_BUFFER_BYTES)
+        data, ancillary, _, _ = self._control.recvmsg(MAX_ORDER_BYTES, _FDS_BUFFER_BYTES)
         if not data:
             os._exit(0)  # the host has closed the socket; as above
         order = self._decode(data)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import cast
 
 import anyio
 import msgspec
@@ -180,3 +182,12 @@ def a_spare(worker: FakeWorker) -> Spare:
     connection = HostConnection()
     connection.receive(worker.connection.send(ready))
     return Spare(worker, connection, ready)
+
+
+def test_an_idle_stock_keeps_a_spare_without_a_manifest() -> None:
+    """The newest one goes, unless it is the last of its kind; the very last one goes, too."""
+    stock = Stock()
+    for manifest in ("m", None, "m", None):
+        stock._spares.append(cast("Spare", SimpleNamespace(manifest=manifest)))
+    removed: list[object] = [stock.pop().manifest for _ in range(4)]
+    assert removed == [None, "m", "m", None]

@@ -96,14 +96,14 @@ def test_a_collector_that_is_off_stays_off() -> None:
 @pytest.mark.parametrize("source", ["x = 1 is 1\n", 'x = "\\d"\n', "1 is 1 (", "x.__globals__"])
 def test_the_compiler_does_not_warn_and_leaves_the_filters_as_they_were(source: str) -> None:
     """Whether or not it compiles; the code's own warnings follow the code's own filters."""
-    filters = warnings.filters
-    before = list(filters)
-    with suppress(SourceError), warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        compile_source(source)
+        filters, before = warnings.filters, list(warnings.filters)
+        with suppress(SourceError):
+            compile_source(source)
+        assert warnings.filters is filters
+        assert list(filters) == before
     assert found == []
-    assert warnings.filters is filters
-    assert list(filters) == before
 
 
 def test_an_error_inside_the_compiler_is_an_error_of_the_source(
