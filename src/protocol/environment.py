@@ -155,8 +155,10 @@ class Variable(enum.Enum):
     )
     SHARE_PROCESSOR = (
         "CAPS_SHARE_PROCESSOR",
-        "`on`: a worker that calls often runs on the processor of its host meanwhile, which makes "
-        "calls cheaper; `off`: the kernel places it as any other process",
+        "`on`: with durability `os`, a worker that calls often may run on the processor of an idle "
+        "host meanwhile, which makes calls cheaper (see "
+        "[decision 18](docs/adr/0018-a-worker-shares-its-hosts-processor.md)); `off`: the kernel "
+        "places it as any other process",
         "`on`",
     )
     SECRETS_PATH = (

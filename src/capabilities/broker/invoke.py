@@ -162,7 +162,10 @@ def call_inline(
 
 def outside_task(act: Callable[[], T]) -> T:
     """What `act` returns, which runs outside any task of asyncio: see `call_inline`."""
-    task = asyncio.current_task()
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # on trio, which has no tasks of this kind
+        task = None
     if task is None:  # nearly always: in the event loop's callback
         return act()
     loop = task.get_loop()
@@ -176,9 +179,11 @@ def outside_task(act: Callable[[], T]) -> T:
 def call_plain(
     call: PreparedCall, context: CallContext, payload: Mapping[str, Any]
 ) -> bytes | Outcome:
-    """`call_inline` on asyncio, outside any task: the encoded result, or another outcome."""
-    bound, policy_id = call.bound, call.decision.policy_id
-    result, failure = _run_alone(call.run, bound, context, payload, policy_id)
+    """`call_inline` outside any task: the encoded result, or another outcome."""
+    bound, policy_id, on_asyncio = call.bound, call.decision.policy_id, call.on_asyncio
+    result, failure = _run_alone(
+        call.run, bound, context, payload, policy_id, on_asyncio=on_asyncio
+    )
     if failure is not None:
         return failure
     return encoded_flat(result, call.fits_result) or checked(bound, context, result)

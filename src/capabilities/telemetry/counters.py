@@ -124,38 +124,31 @@ class Counter(QueuedMetric):
             return list(self._values.items())
 
 
-class GroupCounter(QueuedMetric):
-    """A counter with one label, whose samples are counted in groups, mostly the same one again.
+class GroupCounter(Counter):
+    """A counter with one label, whose samples can be counted in groups, mostly the same one again.
 
     A group may have thousands of samples, so those that come in a row and are the same object are
-    queued as one.
+    added up as one: an interrupt loses one such row at most.
     """
-
-    def __init__(self, name: str, documentation: str, labels: Sequence[str]) -> None:
-        super().__init__(name, documentation, labels)
-        self._values: dict[Labels, float] = {}
 
     def add_group(self, names: Sequence[str]) -> None:
         """Add one to the sample of each name. The names must not change afterwards."""
-        self._put(names)
+        self._put((None, names))
 
     def _add_up(self) -> None:
-        """An interrupt loses one run of the same group at most."""
         with self.lock:
-            queued, values = self._queued, self._values
+            queued = self._queued
             while queued:
-                names, times = queued.popleft(), 1
-                while queued and queued[0] is names:
+                labels, added = queued.popleft()
+                if labels is not None:
+                    self.count(labels, added)
+                    continue
+                times = 1
+                while queued and queued[0][0] is None and queued[0][1] is added:
                     queued.popleft()
                     times += 1
-                for name in names:
-                    values[(name,)] = values.get((name,), 0) + times
-
-    def samples(self) -> list[tuple[Labels, float]]:
-        """All current values."""
-        self._add_up()
-        with self.lock:
-            return list(self._values.items())
+                for name in added:
+                    self.count((name,), times)
 
 
 class Gauge(Metric):

@@ -15,7 +15,7 @@ from prometheus_client.core import Metric as MetricFamily
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
-from caps.capabilities.telemetry.counters import Counter, Gauge, GroupCounter, Histogram, Metric
+from caps.capabilities.telemetry.counters import Counter, Gauge, Histogram, Metric
 
 
 def register_with_prometheus(metrics: Iterable[Metric], registry: CollectorRegistry) -> None:
@@ -37,7 +37,7 @@ class _MetricsCollector(Collector):
 
 def _family(metric: Metric) -> MetricFamily:
     match metric:
-        case Counter() | GroupCounter():
+        case Counter():
             return _counter_family(metric)
         case Gauge():
             return _gauge_family(metric)
@@ -46,7 +46,7 @@ def _family(metric: Metric) -> MetricFamily:
     raise TypeError(f"not a metric: {type(metric).__name__}")
 
 
-def _counter_family(metric: Counter | GroupCounter) -> MetricFamily:
+def _counter_family(metric: Counter) -> MetricFamily:
     family = CounterMetricFamily(metric.name, metric.documentation, labels=metric.labels)
     for labels, value in metric.samples():
         family.add_metric(labels, value)

@@ -115,7 +115,7 @@ def test_no_outcome_stands_without_its_decision(
         return decided(self, *args)
 
     if made_by is CallEvidence:
-        monkeypatch.setattr(PreparedCalls, "begin", lambda *args: None)
+        monkeypatch.setattr(PreparedCalls, "_find", lambda *args: None)
     monkeypatch.setattr(made_by, "decision_record", interrupting)
     many = "await asyncio.gather(*[caps.host.now() for _ in range(3)])"
     source = f"import asyncio\nawait caps.host.now()\n{many}"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import anyio
 import pytest
 
-from caps import CapabilityRegistry, MemoryAuditLog, Runtime
+from caps import AuditLog, CapabilityRegistry, Durability, Runtime
 from caps.protocol.environment import Variable
 from caps.worker.host.process.scheduling import Scheduling
 from caps.worker.host.process.shared_processor import SharedProcessor, Sharing
@@ -82,8 +84,11 @@ class Watched:
             policy, processors = self.placed
             return policy == os.SCHED_IDLE and len(processors) == 1
 
-        async with Runtime(POLICY, registry=registry, audit=MemoryAuditLog()) as runtime:
-            yield runtime
+        with tempfile.TemporaryDirectory() as directory:
+            # Only calls that are answered without waiting for the log count.
+            log = AuditLog.open(Path(directory), durability=Durability.OS, checkpoint_every=10**6)
+            async with log as audit, Runtime(POLICY, registry=registry, audit=audit) as runtime:
+                yield runtime
 
 
 @pytest.fixture

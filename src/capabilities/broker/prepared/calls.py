@@ -12,8 +12,8 @@ Rules that are applied here, with the values of now:
 
 Everything else is left to the lifecycle, before anything is recorded: whatever these rules refuse
 (so that every denial is decided there), rates, costs, flow rules, labels, approvals,
-dry runs, keys, timeouts of single calls, nested executions, tracing, listeners, another event loop
-than asyncio's, a log that must wait.
+dry runs, keys, timeouts of single calls, nested executions, tracing, listeners, a log that must
+wait.
 Once the decisions are in the log, `rest.py` continues in the lifecycle from that point: a provider
 fails, labels its answer or hands something out, the calls take long, the log fails or must wait, an
 interrupt comes.

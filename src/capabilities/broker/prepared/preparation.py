@@ -47,6 +47,7 @@ class PreparedCall(msgspec.Struct, frozen=True, gc=False):
     shown: Collection[str]
     hideable: frozenset[str]
     """The fields of its schema that are not shown, for `Redactor.split_hidden`."""
+    on_asyncio: bool
 
     def fits_scopes(self, payload: Mapping[str, Any]) -> bool:
         """Whether all scopes allow `payload`, and none labels the answer."""
@@ -68,8 +69,8 @@ class PreparedCalls:
             and broker.level == 0
             and not broker.has_listener
             and not broker.telemetry.span.traced
-            and asyncio._get_running_loop() is not None  # noqa: SLF001 - exported by asyncio
         )
+        self._on_asyncio = asyncio._get_running_loop() is not None  # noqa: SLF001 - exported by it
         # By capability and labels; None: such calls are never prepared.
         self._ready: dict[tuple[str, tuple[str, ...]], PreparedCall | None] = {}
         # A flow state replaces its set when it changes, so the same object has the same labels.
@@ -146,6 +147,7 @@ class PreparedCalls:
             fits_result=bound.schema_out.fits,
             shown=bound.spec.shown,
             hideable=_hideable_fields(bound),
+            on_asyncio=self._on_asyncio,
         )
         return found
 

@@ -44,14 +44,7 @@ from caps.security.audit.log.batch import WriteAttempt
 from caps.security.audit.log.open_checks import segment_preamble
 from caps.security.audit.log.rotation import NEVER
 from caps.security.audit.log.settings import AuditSettings, Durability
-from caps.security.audit.model.chain import (
-    ORIGIN,
-    EncodedRecord,
-    Entry,
-    Head,
-    seal,
-    seal_all,
-)
+from caps.security.audit.model.chain import ORIGIN, EncodedRecord, Entry, Head, seal_all
 from caps.security.audit.model.records import (
     CHECKPOINT_WITNESSES,
     AuditEvent,
@@ -163,40 +156,23 @@ class Segment:
         return lines
 
     def commit_encoded(self, records: Sequence[EncodedRecord], attempt: WriteAttempt) -> None:
-        """`commit` of records that are appended now, without waiting."""
-        if len(records) == 1 and self._commit_one(records[0], attempt):
-            return
-        now = timestamp()
-        self.commit([(record, now) for record in records], wait=False, attempt=attempt)
+        """`commit` of records that are appended now, without waiting: its fast path.
 
-    def _commit_one(self, record: EncodedRecord, attempt: WriteAttempt) -> bool:
-        """The fast path of `commit`: the steps 1, 5 and 6 for one record, in a straight line.
-
-        False, with no effect, if it needs any other step. What goes wrong after the write began is
-        left to `_write`, which writes the same again.
+        For the usual case, that only the steps 5 and 6 are needed. All other cases are left to
+        `commit`, which begins again.
         """
         if self._failure is not None or os.getpid() != self._pid:
             self.require_usable()
-        fd, offset, (seq, prev) = self._fd, self._offset, self._head
+        now, fd = timestamp(), self._fd
+        entries = [(record, now) for record in records]
         self._lock.take(fd, self._path, wait=False)
         try:
-            if not offset or self._torn or self._sync or not self._is_unchanged():
-                return False
-            seq += 1
-            data, prev = seal(record, timestamp(), seq, prev)
-            size = len(data)
-            attempt.written = (offset, data)
-            try:
-                is_written = os.pwrite(fd, data, offset) == size
-                is_written = is_written and not was_cut(fd, offset, offset + size)
-            except OSError:
-                is_written = False
-            if not is_written:
-                self._write(data)
-            self._note_written((data,), size, Head(seq, prev))
-            return True
+            if self._offset > 0 and not self._torn and self._is_unchanged():
+                self._append(entries, attempt)
+                return
         finally:
             fcntl.flock(fd, fcntl.LOCK_UN)
+        self.commit(entries, wait=False, attempt=attempt)
 
     def encode(self, event: AuditEvent) -> EncodedRecord:
         """`encode_event`; an event of some kinds also says which record is signed.
@@ -329,16 +305,13 @@ class Segment:
         if attempt is not None:
             attempt.written = (self._offset, data)
         self._write(data)
-        self._note_written(lines, len(data), head)
-        return lines
-
-    def _note_written(self, lines: Sequence[bytes], size: int, head: Head) -> None:
         self._head = head
-        self._offset += size
+        self._offset += len(data)
         self._unpinned += len(lines)
         self._torn = b""
         if self.on_written is not None:
             self.on_written(head.seq - len(lines) + 1, lines)
+        return lines
 
     def _is_unchanged(self) -> bool:
         """The usual case, found by one `stat`: the path is our file, and only we wrote it."""

@@ -143,23 +143,17 @@ def seal_all(entries: Iterable[Entry], after: Head) -> tuple[list[bytes], Head]:
     """
     lines: list[bytes] = []
     seq, prev = after
-    for record, ts in entries:
+    for (to_hash, to_prev, to_seq, to_ts, rest), ts in entries:
         seq += 1
-        line, prev = seal(record, ts, seq, prev)
-        lines.append(line)
+        tail = f'{to_seq}{seq}{to_ts}"{ts}"{rest}'
+        body = _BODY.copy()
+        body.update(f"{to_hash}{to_prev}{tail}".encode())
+        link = _LINK.copy()  # `link_hash` in place: a call costs as much as the copy
+        link.update(f"{prev}{body.hexdigest()}".encode())
+        digest = link.hexdigest()
+        lines.append(f'{to_hash}"hash":"{digest}",{to_prev}"prev":"{prev}",{tail}\n'.encode())
+        prev = digest
     return lines, Head(seq, prev)
-
-
-def seal(record: EncodedRecord, ts: str, seq: int, prev: str) -> tuple[bytes, str]:
-    """Return the line of one record, which follows the hash `prev`, and its own hash."""
-    to_hash, to_prev, to_seq, to_ts, rest = record
-    tail = f'{to_seq}{seq}{to_ts}"{ts}"{rest}'
-    body = _BODY.copy()
-    body.update(f"{to_hash}{to_prev}{tail}".encode())
-    link = _LINK.copy()  # `link_hash` in place: a call costs as much as the copy
-    link.update(f"{prev}{body.hexdigest()}".encode())
-    digest = link.hexdigest()
-    return f'{to_hash}"hash":"{digest}",{to_prev}"prev":"{prev}",{tail}\n'.encode(), digest
 
 
 def link_hash(prev: str, body: str) -> str:

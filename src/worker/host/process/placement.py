@@ -53,20 +53,23 @@ class Placement:
 
     def apart(self) -> None:
         """Restore the usual policy and the processors it had. Harmless if it is apart."""
-        processors, self._processors = self._processors, set()
-        if not processors:
+        if not self._processors:
             return
         try:
             signal.pidfd_send_signal(self._pidfd, 0)
             self._restore_policy()
-            os.sched_setaffinity(self._pid, processors)
+            os.sched_setaffinity(self._pid, self._processors)
         except ProcessLookupError:
-            return  # it has ended
+            pass  # it has ended
         except OSError as error:
             logger.debug("the processors of a worker cannot be restored: %s", error)
+            return  # the next call tries again
+        self._processors = set()  # last: an interrupt may come before it is done
 
     def _restore_policy(self) -> None:
         try:
             os.sched_setscheduler(self._pid, os.SCHED_OTHER, NO_PRIORITY)
-        except PermissionError as error:  # its other processors matter all the more
+        except ProcessLookupError:
+            raise
+        except OSError as error:  # its other processors matter all the more
             logger.debug("the policy of a worker cannot be restored: %s", error)

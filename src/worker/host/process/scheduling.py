@@ -9,8 +9,10 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
+import resource
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from caps.protocol.environment import Variable
 from caps.protocol.errors import CapsError, ConfigurationError
@@ -18,6 +20,8 @@ from caps.protocol.errors import CapsError, ConfigurationError
 logger = logging.getLogger(__name__)
 
 _ON, _OFF = "on", "off"
+_USUAL_NICE = 20  # the RLIMIT_NICE that allows a nice value of 0
+_CAP_SYS_NICE = 23
 NO_PRIORITY = os.sched_param(0)  # the only one that SCHED_OTHER and SCHED_IDLE have
 
 
@@ -62,7 +66,8 @@ class Scheduling:
                 runnable, _, _ = os.read(file, 128).split()[3].partition(b"/")
             finally:
                 os.close(file)
-            return int(runnable) - ours > (os.cpu_count() or 1) - 2
+            # Tasks elsewhere count, too, if this process may use only some of the processors.
+            return int(runnable) - ours > len(os.sched_getaffinity(0)) - 2
         except (OSError, IndexError, ValueError):
             return True
 
@@ -74,13 +79,23 @@ class Scheduling:
                 may_share_processor()
                 and number is not None
                 and len(os.sched_getaffinity(0)) > 1
+                and _may_restore_policy()
                 and _policy_can_be_restored()
             )
-        except (OSError, CapsError) as error:
+        except (OSError, ValueError, CapsError) as error:
             logger.debug("workers do not share the processor of this thread: %s", error)
             usable = False
         self._processor_number = number or self._processor_number
         self.is_usable = usable
+
+
+def _may_restore_policy() -> bool:
+    """Whether a try is worth it. A thread that keeps SCHED_IDLE may hold what all others need."""
+    if resource.getrlimit(resource.RLIMIT_NICE)[0] >= _USUAL_NICE:
+        return True
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (effective,) = [line.split()[1] for line in lines if line.startswith("CapEff:")]
+    return bool(int(effective, 16) >> _CAP_SYS_NICE & 1)
 
 
 def _policy_can_be_restored() -> bool:

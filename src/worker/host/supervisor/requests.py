@@ -265,10 +265,10 @@ class RequestServer:
         only = self._connection.take_one(data)
         if type(only) is CapabilityRequestMessage:  # the hot path: nothing else has come
             self._count_request()
-            if not self._requests % CALLS_PER_REPORT:
-                self._processor.report()
             answer = self._calls.answer_one(only, self._keep)
             if answer is not None:
+                if not self._requests % CALLS_PER_REPORT:
+                    self._processor.report()
                 return self._send_answer(only, answer)
             assert self._in_flight is not None  # `keep` was called
             return self._step_inline((only,), self._in_flight)

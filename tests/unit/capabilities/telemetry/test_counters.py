@@ -197,6 +197,7 @@ def test_groups_count_each_of_their_names_each_time() -> None:
     both, one = ("a", "b"), ("b",)
     for group in (both, both, one, both, one, one):
         tally.add_group(group)
+    tally.add(("a",), 0)
     assert tally.samples() == [(("a",), 3), (("b",), 6)]
     for _ in range(10_000):
         tally.add_group(both)

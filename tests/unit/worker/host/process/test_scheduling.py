@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ def policies(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The policies that were set; nothing is changed."""
     monkeypatch.delenv(Variable.SHARE_PROCESSOR.key, raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
+    monkeypatch.setattr(resource, "getrlimit", lambda _kind: (20, 20))
     calls: list[int] = []
     monkeypatch.setattr(os, "sched_setscheduler", lambda _pid, policy, _: calls.append(policy))
     return calls
@@ -59,6 +62,18 @@ def test_a_policy_that_cannot_be_restored_is_not_used(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(os, "sched_setscheduler", refused)
     assert found_out().is_usable is False
+
+
+@pytest.mark.parametrize(("capabilities", "tried"), [("0", False), ("800000", True)])
+def test_nothing_is_tried_without_a_right_to_go_back(
+    monkeypatch: pytest.MonkeyPatch, policies: list[int], capabilities: str, tried: bool
+) -> None:
+    """A thread that keeps the policy may hold what all others need. CAP_SYS_NICE is a right."""
+    status = f"Name:\tpython\nCapEff:\t{capabilities:0>16}\n"
+    monkeypatch.setattr(resource, "getrlimit", lambda _kind: (0, 0))
+    monkeypatch.setattr(Path, "read_text", lambda _path: status)
+    assert found_out().is_usable is tried
+    assert bool(policies) is tried
 
 
 def test_one_processor_is_not_shared(monkeypatch: pytest.MonkeyPatch, policies: list[int]) -> None:
@@ -131,7 +146,7 @@ def test_a_busy_machine_has_no_idle_processor(
 ) -> None:
     """Of four processors, the others may use two: one is for the worker, and one is idle."""
     text = f"0.50 0.25 0.10 {runnable}/345 1234\n".encode()
-    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1, 2, 3})
     monkeypatch.setattr(os, "read", lambda _file, _size: text)
     assert Scheduling().is_busy(ours) is busy
 
