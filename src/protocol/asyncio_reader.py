@@ -61,6 +61,9 @@ class _Raised:
         self.error = error
 
 
+# While nobody reads.
+_NO_CONTEXT = contextvars.Context()
+
 # The result of a read that took too long. An exception in the future would refer to the frame that
 # raises it, and that to the future.
 _OVERDUE: Any = object()
@@ -79,7 +82,7 @@ class AsyncioReader:
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[Any] | None = None
         self._take: Callable[[bytes], Any] = identity
-        self._context = contextvars.copy_context()
+        self._context = _NO_CONTEXT
         self._watched = False
         # Bytes that were read for a caller that was cancelled in the same turn. Only as `identity`
         # returns them: another `take` has processed its bytes and keeps the result itself.
@@ -129,7 +132,9 @@ class AsyncioReader:
             raise
         finally:
             self._waiter = None
-            self._take = identity  # what the caller is would refer back to this object
+            # What the caller is would refer back to this object, and its context to much else.
+            self._take = identity
+            self._context = _NO_CONTEXT
         if isinstance(result, _Raised):
             raise result.error
         if result is _OVERDUE:

@@ -491,3 +491,21 @@ async def test_a_closed_end_is_kept_by_no_clock() -> None:
     del left
     gc.collect()
     assert reader() is None
+
+
+async def test_a_reader_keeps_nothing_of_who_has_read() -> None:
+    """Whatever keeps the transport of a worker that has ended keeps no session with it."""
+    variable = contextvars.ContextVar[str]("session")
+    ours, theirs = SocketTransport.pair()
+
+    async def read() -> None:
+        variable.set("a session")
+        assert await ours.receive() == b"x"
+
+    theirs.send(b"x")
+    async with anyio.create_task_group() as group:
+        group.start_soon(read)
+    reader = ours._incoming  # None on trio
+    assert reader is None or variable not in reader._context
+    ours.close()
+    theirs.close()
