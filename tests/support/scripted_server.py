@@ -8,12 +8,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+CLOSES = "Connection: close"  # else a client may send its next request while this is closed
 HANG = b"(nothing more comes, and the connection stays open)"
 
 
 def http(status: int, body: bytes = b"", *headers: str) -> bytes:
     """A whole answer."""
-    lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", *headers]
+    lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", CLOSES, *headers]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
@@ -24,8 +25,8 @@ def problem(status: int, code: str, *headers: str) -> bytes:
 
 def stream(*events: bytes) -> bytes:
     """The beginning of a stream that is cut after these events."""
-    head = b"HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\n"
-    head += b"Transfer-Encoding: chunked\r\n\r\n"
+    lines = ["HTTP/1.1 200 X", "Content-Type: text/event-stream", "Transfer-Encoding: chunked"]
+    head = "\r\n".join([*lines, CLOSES, "", ""]).encode()
     return head + b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in events)
 
 

@@ -21,6 +21,8 @@ COMPARED = [program for program in PROGRAMS if not program.ends]
 # The marks under a line of a traceback: ours are `^` only, as in Python 3.11 and 3.12 for a call.
 _MARKS = re.compile(r"^ +[~^]+\n", re.MULTILINE)
 _HAS_OTHER_MARKS = sys.version_info >= (3, 13)
+# How long the tests of a program took is a matter of the machine.
+_TEST_SECONDS = re.compile(r"^(Ran \d+ tests? in )\d+\.\d{3}s$", re.MULTILINE)
 # Python 3.12.1 alone does not count skipped tests (CPython issue 113267).
 _COUNTS_OTHERWISE = sys.version_info[:3] == (3, 12, 1)
 
@@ -56,7 +58,8 @@ def end_of(result: ExecutionResult) -> str:
 
 
 def compared(printed: str) -> str:
-    """The output, without the marks of a traceback where CPython has other ones."""
+    """The output, without times, and without the marks of a traceback where CPython has others."""
+    printed = _TEST_SECONDS.sub(r"\1(time)", printed)
     return _MARKS.sub("", printed) if _HAS_OTHER_MARKS else printed
 
 
