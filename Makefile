@@ -36,7 +36,7 @@ test-all: ## `make test` on each supported Python that is found
 	@$(PYTHON) scripts/python_versions.py --test
 
 quick: lint types ## lint, types and the tests that start no process: under 90 seconds
-	$(BIN)/pytest -q -n auto --dist worksteal -m "not process"
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -q -n auto --dist worksteal -m "not process"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -36,7 +36,7 @@ from caps.capabilities.registration import RegisteredCapability, RegisteredDomai
 from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.text import did_you_mean
 from caps.security.decision import decide, evaluate_terms
-from caps.security.policies.flow_rules import marks_after
+from caps.security.policies.flow_rules import NO_MARKS, marks_after
 from caps.security.policies.load import LoadedPolicy, first_error, json_problem
 from caps.security.policies.names import domain_of
 from caps.security.policies.protected_paths import (
@@ -235,7 +235,7 @@ def _terms(
         rate=loaded.policy.limits.rate_for(name),
         approve=verdict.approve,
         dry_run=verdict.dry_run,
-        labels=frozenset(entry.spec.labels) | loaded.policy.labels_of(name),
+        labels=frozenset(entry.spec.labels) | loaded.policy.labels_of(name) or NO_MARKS,
         flows=bound_flows(loaded.policy, entry.spec),
     )
 

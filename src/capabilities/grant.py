@@ -9,7 +9,7 @@ however many capabilities there are.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import MappingProxyType
@@ -56,15 +56,15 @@ class BoundCapability:
     """Whether its provider is called inline: see `CapabilitySpec.inline`."""
     may_ask: bool = field(init=False)
     """Whether a rule may ask for an approval, now or after other answers."""
+    problems_in: Callable[[Mapping[str, Any]], tuple[Problem, ...]] = field(init=False)
+    """See `CapabilityTerms`. The method of its schema itself, as each decision calls it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.spec.name)
         object.__setattr__(self, "inline", self.spec.inline is True)
         may_ask = self.approve is not None or any(flow.asks for flow in self.flows)
         object.__setattr__(self, "may_ask", may_ask)
-
-    def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
-        return self.schema_in.problems(payload)
+        object.__setattr__(self, "problems_in", self.schema_in.problems)
 
     @property
     def manifest_entry(self) -> ManifestEntry:

@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from caps.protocol.messages import CapabilityRequestMessage
@@ -14,8 +14,9 @@ from caps.security.audit import AuditEvent
 from caps.worker.host.supervisor.interface import CallResponse
 from support.audit_examples import REDACTOR
 from support.broker_setup import BrokerSetup, answer_batch
+from support.hypothesis_examples import examples
 
-EXAMPLES = settings(max_examples=200, deadline=None)
+EXAMPLES = examples(200)
 
 # One call of a program: its capability and its payload.
 CALLS = st.tuples(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, Optional
 
 import pydantic
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticSerializationError
 from typing_extensions import TypedDict
@@ -17,8 +17,9 @@ from caps.capabilities import signature
 from caps.capabilities.plain_values import plain_arguments, plain_result
 from caps.capabilities.provider import CallContext, run_without_suspending
 from caps.protocol.errors import ValidationError
+from support.hypothesis_examples import examples
 
-EXAMPLES = settings(max_examples=300, deadline=None)
+EXAMPLES = examples(300)
 
 
 class Row(TypedDict):
@@ -179,7 +180,7 @@ def called(hints: tuple[Any, Any, Any], payload: dict[str, Any], result: Any) ->
         return seen, error
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.tuples(st.sampled_from(HINTS), st.sampled_from(HINTS), st.sampled_from(RESULTS)),
     st.one_of(

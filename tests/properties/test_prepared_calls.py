@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from caps import CapabilityRegistry, MemoryAuditLog
@@ -29,9 +29,10 @@ from caps.security.audit import AuditLog, Durability, VerifyStatus, verify_log
 from caps.worker.host.supervisor.interface import CallResponse, RequestBatch
 from support.audit_examples import REDACTOR, segment_of
 from support.broker_setup import BrokerSetup, answer_batch, answer_read
+from support.hypothesis_examples import examples
 from support.log_comparison import counted, lines
 
-EXAMPLES = settings(max_examples=80, deadline=None)
+EXAMPLES = examples(80)
 
 WORDS = st.one_of(
     st.sampled_from(["a", "b", "label", "mark", "file", "bad", "broken", "odd", "fence", "é\0\\"]),

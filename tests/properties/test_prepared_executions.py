@@ -11,7 +11,7 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from caps import MemoryAuditLog
@@ -31,9 +31,10 @@ from caps.worker.host.process.worker import ResourceUsage
 from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
 from support.audit_examples import REDACTOR
 from support.broker_setup import BrokerSetup
+from support.hypothesis_examples import examples
 from support.log_comparison import counted, lines
 
-EXAMPLES = settings(max_examples=80, deadline=None)
+EXAMPLES = examples(80)
 KINDS = (STARTED, ENDED)
 
 TEXTS = st.one_of(

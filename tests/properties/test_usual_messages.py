@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import msgpack
 
@@ -22,8 +22,9 @@ from caps.protocol.messages import (
     StartedMessage,
     StreamItemMessage,
 )
+from support.hypothesis_examples import examples
 
-EXAMPLES = settings(max_examples=200, deadline=None)
+EXAMPLES = examples(200)
 # The strategies make frames that are larger than these, in both directions.
 LIMITS = FrameLimits(max_in_flight=3, max_items=40, max_frame_bytes=2500)
 STATES = st.sampled_from([State.RUNNING, State.RUNNING, State.RUNNING, State.DONE, State.STARTING])

@@ -59,6 +59,14 @@ class Slotted:
     __slots__ = ("_in_a_slot",)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def everything_is_tracked() -> Iterator[None]:
+    """Also what was loaded before the first test, which is frozen."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
 @pytest.fixture(scope="module")
 def held() -> frozenset[str]:
     gc.collect()  # objects of programs that earlier tests ran, whose code is gone already
