@@ -112,7 +112,7 @@ class Counter(QueuedMetric):
     def _add_up(self) -> None:
         with self.lock:
             queued, values = self._queued, self._values
-            for _ in range(len(queued)):
+            while queued:  # a signal handler that reads metrics may empty it meanwhile
                 labels, amount = queued.popleft()
                 values[labels] = values.get(labels, 0) + amount
 
@@ -199,7 +199,7 @@ class Histogram(QueuedMetric):
     def _add_up(self) -> None:
         with self.lock:
             queued = self._queued
-            for _ in range(len(queued)):
+            while queued:  # a signal handler that reads metrics may empty it meanwhile
                 self.count(*queued.popleft())
 
     def count(self, labels: Labels, value: float, times: int = 1) -> None:

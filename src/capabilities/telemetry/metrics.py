@@ -98,7 +98,7 @@ class Metrics:
     def _count_allowed(self, queued: deque[tuple[str, int, float, int]]) -> None:
         """Calls of a capability that gave results: how many, their time each, their bytes."""
         requests, seconds, sizes = self.requests, self.request_seconds, self.result_bytes
-        for _ in range(len(queued)):
+        while queued:
             label, calls, took, size = queued.popleft()
             requests.count((label, "allow", _ALLOWED, _OK), calls)
             seconds.count((label,), took, calls)
@@ -108,7 +108,7 @@ class Metrics:
     def _count_appends(self, queued: deque[tuple[str, int, float]]) -> None:
         """Records of one kind that were appended together: how many, and how long that took."""
         records, seconds = self.audit_records, self.audit_seconds
-        for _ in range(len(queued)):
+        while queued:
             kind, appended, took = queued.popleft()
             records.count((kind,), appended)
             seconds.count((), took)

@@ -1,4 +1,7 @@
-"""`caps doctor`: which isolation layers work on this machine, and how to close each gap."""
+"""`caps doctor`: which isolation layers work on this machine, and how to close each gap.
+
+Also whether calls can be made cheaper here (decision 18), which has no effect on the isolation.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,12 @@ def doctor(as_json: bool) -> None:
     Exit code 0 if all of them are, 6 if not.
     """
     from caps.protocol.enforcement import missing_layers
+    from caps.worker.host.process.scheduling import may_share_processor, why_not_shared
 
     with report_errors():
+        may_share_processor()  # an invalid value of its variable is reported as such
         layers = _applied_layers()
+        not_shared = why_not_shared()
     found = {
         "kernel": platform.release(),
         "machine": platform.machine(),
@@ -36,6 +42,7 @@ def doctor(as_json: bool) -> None:
         "memory": next(layer.detail for layer in layers if layer.name == "memory"),
         "layers": [_as_object(layer) for layer in layers],
         "full": not missing_layers(layers),
+        "shared_processor": {"possible": not not_shared, "reason": not_shared},
     }
     if as_json:
         click.echo(json.dumps(found))
@@ -88,6 +95,13 @@ def _print_table(found: dict[str, Any]) -> None:
             Text(layer["remedy"]),
         )
     console.print(table)
+    sharing = found["shared_processor"]
+    console.print(
+        "a worker that calls often may share the processor of its host"
+        if sharing["possible"]
+        else f"no worker shares the processor of its host: {sharing['reason']}",
+        highlight=False,
+    )
     if not found["full"]:
         console.print(
             "caps refuses to run with less; CAPS_ISOLATION=best-effort runs anyway",

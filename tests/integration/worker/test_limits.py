@@ -232,7 +232,7 @@ OUT_OF_MEMORY = {
         "    except MemoryError:\n        x.append([0] * 1000)"
     ),
     "a result that does not fit": (
-        "x = []\ntry:\n    while True: x.append(object())\nexcept MemoryError:\n    pass\n"
+        "x = None\ntry:\n    while True: x = (x,)\nexcept MemoryError:\n    pass\n"
         "['x' * 100] * 70_000"
     ),
 }

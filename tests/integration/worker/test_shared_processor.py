@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -162,3 +165,17 @@ async def test_without_the_right_to_put_it_back_nothing_is_changed(watched: Watc
         code = "for _ in range(200): await caps.probe.is_near()\n'served'"
         assert (await runtime.run(code)).unwrap() == "served"
     assert not watched.was_near.is_set()
+
+
+def test_the_doctor_says_whether_a_processor_can_be_shared() -> None:
+    """And why not, in its object and below its table."""
+    caps = Path(sys.executable).with_name("caps")
+    told = json.loads(subprocess.check_output((caps, "doctor", "--json")))
+    assert told["shared_processor"] == {"possible": True, "reason": ""}
+    environment = {**os.environ, Variable.SHARE_PROCESSOR.key: "off"}
+    table = subprocess.check_output((caps, "doctor"), env=environment, text=True)
+    assert "no worker shares the processor of its host: CAPS_SHARE_PROCESSOR is `off`" in table
+    environment[Variable.SHARE_PROCESSOR.key] = "maybe"
+    refused = subprocess.run((caps, "doctor"), env=environment, capture_output=True, text=True)
+    assert "CAPS_SHARE_PROCESSOR is `maybe`; set `on` or `off`" in refused.stderr
+    assert refused.returncode == 2

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable, Sequence
 
 import prometheus_client
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
@@ -203,3 +205,32 @@ def test_groups_count_each_of_their_names_each_time() -> None:
         tally.add_group(both)
     assert len(tally._queued) <= 256
     assert dict(tally.samples()) == {("a",): 10_003, ("b",): 10_006}
+
+
+class ReadByAHandler(str):
+    """A label whose use reads all metrics, as a handler of a signal may at any moment."""
+
+    read: Callable[[], object] = staticmethod(lambda: None)
+
+    def __hash__(self) -> int:
+        type(self).read()
+        return super().__hash__()
+
+
+@pytest.mark.parametrize("kind", ["counter", "histogram"])
+def test_a_handler_may_read_what_is_being_added_up(kind: str) -> None:
+    """It empties the queue; the reader that it interrupted finds nothing more, and goes on."""
+    counter, histogram = Counter("a", "A.", ["x"]), Histogram("b", "B.", ["x"], _BOUNDS)
+    read: Callable[[], Sequence[object]]
+    read = counter.samples if kind == "counter" else histogram.samples
+    for _ in range(3):
+        labels = (ReadByAHandler("y"),)
+        if kind == "counter":
+            counter.add(labels)
+        else:
+            histogram.observe(labels, 1)
+    ReadByAHandler.read = read
+    try:
+        assert len(read()) == 1
+    finally:
+        ReadByAHandler.read = staticmethod(lambda: None)

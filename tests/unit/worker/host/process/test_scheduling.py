@@ -14,7 +14,11 @@ import pytest
 
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
-from caps.worker.host.process.scheduling import Scheduling, may_share_processor
+from caps.worker.host.process.scheduling import (
+    Scheduling,
+    may_share_processor,
+    why_not_shared,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -47,8 +51,9 @@ def test_it_is_unknown_until_it_is_asked(policies: list[int]) -> None:
 def test_a_policy_is_tried_on_a_thread_of_its_own(policies: list[int]) -> None:
     """There and back, once."""
     made = found_out()
-    made.find_out()
+    assert made.find_out() is None
     assert made.is_usable is True
+    assert made.reason == ""
     assert policies == [os.SCHED_IDLE, os.SCHED_OTHER]
     assert made.current_processor() in range(os.cpu_count() or 1)
 
@@ -81,16 +86,19 @@ def test_one_processor_is_not_shared(monkeypatch: pytest.MonkeyPatch, policies: 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {1})
     assert found_out().is_usable is False
     assert policies == []
+    assert why_not_shared() == "this process may use one processor only"
 
 
+@pytest.mark.parametrize("value", ["off", "0"])
 def test_the_operator_can_switch_it_off(
-    monkeypatch: pytest.MonkeyPatch, policies: list[int]
+    monkeypatch: pytest.MonkeyPatch, policies: list[int], value: str
 ) -> None:
-    """Nothing is tried then."""
-    monkeypatch.setenv(Variable.SHARE_PROCESSOR.key, "off")
+    """Nothing is tried then. A boolean in the configuration file is a number here."""
+    monkeypatch.setenv(Variable.SHARE_PROCESSOR.key, value)
     assert not may_share_processor()
     assert found_out().is_usable is False
     assert policies == []
+    assert why_not_shared() == "CAPS_SHARE_PROCESSOR is `off`"
 
 
 def test_another_value_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,8 +117,9 @@ def test_a_process_without_more_threads_does_without(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(threading.Thread, "start", no_thread)
     made = Scheduling()
-    made.find_out()
+    assert made.find_out() is None
     assert made.is_usable is False
+    assert why_not_shared() == "the process may have no more threads"
 
 
 @pytest.mark.process
