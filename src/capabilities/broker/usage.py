@@ -146,6 +146,10 @@ class UsageMeter:
             and time.monotonic() <= self._deadline
         )
 
+    def is_in_time(self) -> bool:
+        """Whether the time is certainly not over; also asks as little as `has_room`."""
+        return time.monotonic() <= self._deadline
+
     def count(self, calls: int) -> None:
         """These were made and answered while nothing else could call."""
         self.calls += calls
