@@ -29,6 +29,7 @@ from typing import Any, Final
 
 import msgspec
 
+from caps.protocol.disk.path_check import path_check
 from caps.protocol.disk.regular_files import (
     CREATE_FLAGS,
     remove_hole,
@@ -98,10 +99,9 @@ class Segment:
     def _use_file(self, number: int, fd: int) -> None:
         self._number = number
         self._path = self._directory / segment_name(number)
-        self._name = str(self._path)
         self._fd = fd
-        status = os.fstat(fd)
-        self._file = (status.st_ino, status.st_dev)
+        # The usual case, found by one call: the path is our file, and only we wrote it.
+        self._path_has = path_check(str(self._path), fd)
         self._offset = 0
         self._ended = False
         self._started_at: float | None = None
@@ -163,11 +163,11 @@ class Segment:
         """
         if self._failure is not None or os.getpid() != self._pid:
             self.require_usable()
-        now, fd = timestamp(), self._fd
+        now, fd, offset = timestamp(), self._fd, self._offset
         entries = [(record, now) for record in records]
         self._lock.take(fd, self._path, wait=False)
         try:
-            if self._offset > 0 and not self._torn and self._is_unchanged():
+            if offset > 0 and not self._torn and not self._ended and self._path_has(offset):
                 self._append(entries, attempt)
                 return
         finally:
@@ -276,7 +276,7 @@ class Segment:
     def _commit_locked(
         self, entries: Sequence[Entry], *, wait: bool = True, attempt: WriteAttempt | None = None
     ) -> list[bytes]:
-        if not self._is_unchanged():
+        if self._ended or not self._path_has(self._offset):
             self._catch_up(wait=wait)
         # Rotation needs syncs, so a commit that may not wait leaves it to the next one that may.
         may_rotate = wait and entries and self._rotation is not NEVER
@@ -313,19 +313,6 @@ class Segment:
             self.on_written(head.seq - len(lines) + 1, lines)
         return lines
 
-    def _is_unchanged(self) -> bool:
-        """The usual case, found by one `stat`: the path is our file, and only we wrote it."""
-        try:
-            status = os.stat(self._name)  # noqa: PTH116 - the hot path
-        except OSError:
-            return False
-        # The inode number of an open file is not reused.
-        return (
-            status.st_size == self._offset
-            and (status.st_ino, status.st_dev) == self._file
-            and not self._ended
-        )
-
     def _preamble(self) -> list[Entry]:
         """The records of the log itself that come before the batch."""
         events = segment_preamble(
@@ -353,7 +340,7 @@ class Segment:
             # Before the path is checked: a file that has a successor may have been compressed.
             self._open_next(wait=wait)
         try:
-            same = os.path.samestat(status, os.stat(self._name))  # noqa: PTH116 - a string
+            same = os.path.samestat(status, self._path.stat())
         except FileNotFoundError:
             same = False
         if not same:
