@@ -80,6 +80,8 @@ class Segment:
         self._checkpoint_every = settings.checkpoint_every
         self._lock = LogLock(settings.lock_seconds, directory)
         self._rotation = settings.rotation
+        # With fewer records than these, no slow commit is due.
+        self._ask_from = self._checkpoint_every if self._rotation is NEVER else 0
         self._pid = os.getpid()
         self._head = ORIGIN
         self._unpinned = 0
@@ -121,12 +123,6 @@ class Segment:
         """How many records of this process are not covered by a checkpoint."""
         return self._unpinned
 
-    def takes_encoded(self, records: int, kind: str) -> bool:
-        """Whether n records of this kind can be committed as they are, and without a sync."""
-        if self.slow_commit_due(records):
-            return False
-        return kind != _OUTCOME_KIND or self._checkpoints.signed_seq == self._mentioned
-
     def slow_commit_due(self, records: int) -> bool:
         """Whether a commit of n records ends with a checkpoint or begins a file, and so syncs."""
         return self._unpinned + records >= self._checkpoint_every or (
@@ -155,12 +151,21 @@ class Segment:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         return lines
 
-    def commit_encoded(self, records: Sequence[EncodedRecord], attempt: WriteAttempt) -> None:
-        """`commit` of records that are appended now, without waiting: its fast path.
+    def commit_encoded(
+        self, records: Sequence[EncodedRecord], kind: str, attempt: WriteAttempt
+    ) -> bool:
+        """`commit` of records of one kind that are appended now, without waiting: its fast path.
 
         For the usual case, that only the steps 5 and 6 are needed. All other cases are left to
-        `commit`, which begins again.
+        `commit`, which begins again. False, with no effect, if a sync is due, or if these records
+        would have to say which one is signed and have no gap for it.
         """
+        if self._unpinned + len(records) >= self._ask_from and self.slow_commit_due(len(records)):
+            return False
+        if kind in WITNESS_KINDS:
+            records = self.insert_signed_seq(records, kind)
+        elif kind == _OUTCOME_KIND and self._checkpoints.signed_seq != self._mentioned:
+            return False
         if self._failure is not None or os.getpid() != self._pid:
             self.require_usable()
         now, fd, offset = timestamp(), self._fd, self._offset
@@ -169,10 +174,11 @@ class Segment:
         try:
             if offset > 0 and not self._torn and not self._ended and self._path_has(offset):
                 self._append(entries, attempt)
-                return
+                return True
         finally:
             fcntl.flock(fd, fcntl.LOCK_UN)
         self.commit(entries, wait=False, attempt=attempt)
+        return True
 
     def encode(self, event: AuditEvent) -> EncodedRecord:
         """`encode_event`; an event of some kinds also says which record is signed.
