@@ -11,11 +11,11 @@ All runtimes with the same registry share one `Metrics` and count together.
 from __future__ import annotations
 
 import weakref
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from caps.capabilities.telemetry.counters import (
+    ByName,
     Counter,
     Gauge,
     GroupCounter,
@@ -73,9 +73,11 @@ class Metrics:
         self._add_policies()
         self._begin_at_zero()
         self.allowed_calls = JointQueue(
-            self._count_allowed, self.requests, self.request_seconds, self.result_bytes
+            ByName(self._count_allowed), self.requests, self.request_seconds, self.result_bytes
         )
-        self.appends = JointQueue(self._count_appends, self.audit_records, self.audit_seconds)
+        self.appends = JointQueue(
+            ByName(self._count_appends), self.audit_records, self.audit_seconds
+        )
         if registry is not None:
             self._register(registry)
 
@@ -95,23 +97,23 @@ class Metrics:
         found = _by_registry.get(registry)
         return cls(registry) if found is None else found
 
-    def _count_allowed(self, queued: deque[tuple[str, int, float, int]]) -> None:
+    def _count_allowed(self, label: str, samples: list[tuple[str, int, float, int]]) -> None:
         """Calls of a capability that gave results: how many, their time each, their bytes."""
-        requests, seconds, sizes = self.requests, self.request_seconds, self.result_bytes
-        while queued:
-            label, calls, took, size = queued.popleft()
-            requests.count((label, "allow", _ALLOWED, _OK), calls)
-            seconds.count((label,), took, calls)
-            if size:
-                sizes.count((label,), size)
+        _, calls, took, sizes = zip(*samples, strict=True)
+        self.requests.count((label, "allow", _ALLOWED, _OK), sum(calls))
+        if any(sizes):
+            self.result_bytes.count((label,), sum(sizes))
+        if max(calls) == 1:
+            self.request_seconds.count_all((label,), took)
+        else:
+            for times, seconds in zip(calls, took, strict=True):
+                self.request_seconds.count((label,), seconds, times)
 
-    def _count_appends(self, queued: deque[tuple[str, int, float]]) -> None:
+    def _count_appends(self, kind: str, samples: list[tuple[str, int, float]]) -> None:
         """Records of one kind that were appended together: how many, and how long that took."""
-        records, seconds = self.audit_records, self.audit_seconds
-        while queued:
-            kind, appended, took = queued.popleft()
-            records.count((kind,), appended)
-            seconds.count((), took)
+        _, records, took = zip(*samples, strict=True)
+        self.audit_records.count((kind,), sum(records))
+        self.audit_seconds.count_all((), took)
 
     def _add_executions(self) -> None:
         self.executions = Counter("caps_executions", "Executions by how they ended.", ["status"])
