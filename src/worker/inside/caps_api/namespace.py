@@ -69,6 +69,7 @@ class RequestSender:
         self._concurrency = self._free = concurrency
         self._queue: deque[Future] = deque()
         self._request_numbers = itertools.count(1)
+        self._on_answer = self._release_slot  # one object for all requests
         channel.cell_end_callbacks.append(self._reset)
 
     def take_slot(self) -> bool:
@@ -103,7 +104,7 @@ class RequestSender:
             if not self._requests_left:
                 raise self._over_calls(fields["capability"])
             number = f"r{next(self._request_numbers)}"
-            response = self._channel.request(number, self._release_slot, fields)
+            response = self._channel.request(number, self._on_answer, fields)
             self._requests_left -= 1
         except UNSENDABLE as error:
             self._release_slot()  # nothing was sent, so no response will come
@@ -205,6 +206,7 @@ class Capability(_Shared):
         if not sender.take_slot():
             await sender.wait_for_slot()
         _, answer = sender.send(fields)
+        del args, kwargs, fields  # their memory is for the next call; often hundreds wait together
         return self._typed(unwrap(await answer))
 
     def _request(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
