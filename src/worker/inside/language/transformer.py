@@ -148,8 +148,7 @@ class Transformer(CachedVisitor):
     visit_Try = visit_Tuple = visit_UnaryOp = visit_While = visit_withitem = _visit_contents
     visit_Yield = visit_YieldFrom = _visit_contents
 
-    def visit_Constant(self, node: ast.Constant) -> Any:
-        return node  # it has no children to check
+    visit_Constant: Any = None  # it has no children to check, so it needs no visit
 
     # -- names ----------------------------------------------------------------------------------
 
@@ -202,10 +201,13 @@ class Transformer(CachedVisitor):
     # -- attributes and calls -------------------------------------------------------------------
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        value = self.visit(node.value)
+        value = node.value
+        if isinstance(value, ast.Name):
+            self.visit_Name(value)
+        else:
+            node.value = value = self.visit(value)
         name = node.attr
         if "_" not in name and name not in GUARDED_READS:
-            node.value = value
             return node  # no rule is about such a name
         if isinstance(node.ctx, ast.Load):
             return self._read(node, value, name)

@@ -43,6 +43,7 @@ class Slowly(Transformer):
     """Every rule of our own, asked about every name, and the visits of the base classes."""
 
     visit = RestrictingNodeTransformer.visit
+    visit_Constant = RestrictingNodeTransformer.visit_Constant  # noqa: N815 - the node's own name
 
     def check(self, node: ast.AST, name: str | None) -> None:
         message = None if name is None else refusal(name)
