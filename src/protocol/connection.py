@@ -493,7 +493,15 @@ class WorkerConnection(_Connection[FromHost]):
 
     def request(self, request_id: str, fields: dict[str, Any]) -> bytes:
         """`send` of one request, with a fast path while the code runs."""
-        message = CapabilityRequestMessage(request_id=request_id, **fields, **self.stamp())
+        message = CapabilityRequestMessage(
+            id=f"{self._execution_id}:{self._sent + 1}",  # as `stamp`, without its dictionary
+            timestamp=time.time(),
+            request_id=request_id,
+            capability=fields["capability"],
+            payload=fields["payload"],
+            idempotency_key=fields.get("idempotency_key"),
+            timeout_ms=fields.get("timeout_ms"),
+        )
         if self.state is not State.RUNNING:
             return self.send(message)
         check_json_like(message.payload, self._limits)
