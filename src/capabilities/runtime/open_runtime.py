@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
+import msgspec
 from anyio.abc import TaskGroup
 
 from caps.capabilities.bind import check_protected_paths
@@ -85,8 +85,7 @@ class ActiveExecutions:
                 await self._ended.wait()
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRuntime:
+class OpenRuntime(msgspec.Struct, frozen=True):
     """An open runtime. `tasks` runs its background tasks: streams and the policy reloader.
 
     `pool` belongs to the policies that the runtime was opened with, and its workers have `modules`;

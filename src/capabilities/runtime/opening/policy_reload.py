@@ -20,12 +20,12 @@ import logging
 import os
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import anyio
 import anyio.to_thread
+import msgspec
 
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.registry import CapabilityRegistry
@@ -122,8 +122,7 @@ def refused_record(
     )
 
 
-@dataclass(slots=True)
-class PolicyReloader:
+class PolicyReloader(msgspec.Struct):
     """Keeps `in_force` equal to the content of the file."""
 
     path: str
@@ -135,14 +134,14 @@ class PolicyReloader:
     in_force: CurrentPolicy
     poll_s: float = POLL_SECONDS
     read_s: float = READ_SECONDS
-    _start: Path = field(default_factory=Path.cwd)
+    _start: Path = msgspec.field(default_factory=Path.cwd)
     """Where a relative path starts, even if the program changes its directory later."""
     _handled: str | None = None
     """The digest of the content that was accepted or refused last."""
     _suspected: str | None = None
     """The digest of invalid content that was found once."""
     _bad_polls: int = 0
-    _reading: threading.Lock = field(default_factory=threading.Lock)
+    _reading: threading.Lock = msgspec.field(default_factory=threading.Lock)
     """Held by the thread that reads the file: while it hangs, no other thread is started."""
 
     async def run(self) -> None:

@@ -99,11 +99,15 @@ class MemoryLimiter:
                 await anyio.to_thread.run_sync(self._close, limiter=self._threads)
 
     async def move_in_zygote(self, pid: int) -> None:
-        """Called before the zygote forks. The first zygote proves that processes may be moved."""
+        """Called before the first order. The first zygote proves that processes may be moved.
+
+        A zygote that was launched in advance may have its first child already, which forks workers.
+        """
         if self._root is None:
             return
+        admit = self._root.zygotes.admit_with_children
         try:
-            await anyio.to_thread.run_sync(self._root.zygotes.admit, pid, limiter=self._threads)
+            await anyio.to_thread.run_sync(admit, pid, limiter=self._threads)
         except ProcessLookupError:
             return  # it has ended, which its channel shows
         except OSError as error:

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import NoReturn
 
 import anyio
+import msgspec
 
 from caps.protocol.connection import HostConnection, State
 from caps.protocol.errors import (
@@ -56,8 +56,7 @@ def _noop() -> None:
     """The default of `on_slow`."""
 
 
-@dataclass(slots=True)
-class Supervisor:
+class Supervisor(msgspec.Struct):
     """One job on one channel.
 
     Mutable; used by its own task, and by the event loop's read callback when data arrives.
@@ -81,7 +80,7 @@ class Supervisor:
     """After a result, the caller kills the worker, once the result is passed on. Nobody reads what
     the code sends meanwhile. Not while calls are in flight."""
     printed_bytes: int = 0
-    budget: ByteBudget = field(default_factory=ByteBudget)
+    budget: ByteBudget = msgspec.field(default_factory=ByteBudget)
     started: bool = False
     _cpu_start_us: int | None = None
     _peer_closed: bool = False
