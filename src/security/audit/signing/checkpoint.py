@@ -35,7 +35,6 @@ from caps.protocol.errors import AuditError
 from caps.security.audit.files.key_files import SIGNING_KEY, SIGNING_PUB
 from caps.security.audit.model.chain import Head
 from caps.security.audit.model.records import timestamp
-from caps.security.audit.signing.pem import private_pem, public_pem, read_private, read_public
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -191,13 +190,14 @@ def load_public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
 
     Raises `AuditError` if the file has no key, or anything other than keys.
     """
+    from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     keys: dict[str, Ed25519PublicKey] = {}
     try:
         content = read_regular(path, MAX_KEY_BYTES)
         for block in content.replace(_PEM_END, _PEM_END + b"\0").rstrip(b"\0\r\n ").split(b"\0"):
-            key = read_public(block.lstrip())
+            key = serialization.load_pem_public_key(block.lstrip())
             if not isinstance(key, Ed25519PublicKey):
                 raise AuditError(f"`{path}` is not an Ed25519 public key")
             keys[key_id(key)] = key
@@ -247,10 +247,12 @@ def key_id(key: Ed25519PublicKey) -> str:
 
 def read_private_key(path: Path) -> Ed25519PrivateKey:
     """Read the key in `path`. Raises `OSError`, or `AuditError` if it is not an Ed25519 key."""
+    from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     try:
-        key = read_private(read_regular(path, MAX_KEY_BYTES))
+        content = read_regular(path, MAX_KEY_BYTES)
+        key = serialization.load_pem_private_key(content, password=None)
     except ValueError as error:
         raise AuditError(f"`{path}` is not a private key in PEM") from error
     if not isinstance(key, Ed25519PrivateKey):
@@ -258,10 +260,23 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
     return key
 
 
+def public_pem(key: Ed25519PublicKey) -> bytes:
+    from cryptography.hazmat.primitives import serialization
+
+    return key.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+
+
 def new_private_pem() -> bytes:
+    from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    return private_pem(Ed25519PrivateKey.generate())
+    return Ed25519PrivateKey.generate().private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
 
 
 def _end_of_last_line(fd: int, size: int) -> int:

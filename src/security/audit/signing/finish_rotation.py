@@ -33,10 +33,10 @@ from caps.security.audit.signing.checkpoint import (
     Signer,
     key_id,
     new_private_pem,
+    public_pem,
     read_private_key,
 )
 from caps.security.audit.signing.keyring import rotation_statement, rotations
-from caps.security.audit.signing.pem import public_pem
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

@@ -27,10 +27,10 @@ from caps.security.audit.signing.checkpoint import (
     CHECKPOINTS,
     Signer,
     append_checkpoint,
+    public_pem,
     read_private_key,
 )
 from caps.security.audit.signing.finish_rotation import finish_rotation, rotate_key_of
-from caps.security.audit.signing.pem import public_pem
 from support.audit_examples import decision, segment_of
 
 pytestmark = pytest.mark.anyio
