@@ -36,7 +36,7 @@ from caps.capabilities.broker.outcomes import error_response
 from caps.capabilities.broker.prepared.preparation import PreparedCalls
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.broker.streams import ItemStream
-from caps.capabilities.broker.usage import UsageMeter
+from caps.capabilities.broker.usage import UsageMeter, deadline_of
 from caps.capabilities.grant import BoundCapability, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.provider import CallContext
@@ -96,16 +96,44 @@ class ExecutionBroker(CallParts):
         self.channel_id = grant.execution_id if channel_id is None else channel_id
         self.default_timeout_ms = services.default_timeout_ms
         self._clock = WallClock() if clock is None else clock
-        self._by_key = IdempotencyCache() if keys is None else keys
-        self.flow: FlowState = services.flows.of(identity) if flow is None else flow
-        self.meter: UsageMeter = UsageMeter(
-            grant,
-            identity.principal,
-            services.rates,
+        self._keys = keys
+        # That of a name is found now: it may have marks, and its other holders may let it go.
+        if flow is None and identity.session is not None:
+            flow = services.flows.of(identity)
+        self._flow = flow
+        self._deadline = 0.0
+
+    @property
+    def was_called(self) -> bool:
+        """Whether the parts of calls were made."""
+        return "meter" in self.__dict__
+
+    @property
+    def made(self) -> int:
+        """How many calls were made, with those of nested executions."""
+        return self.meter.calls if self.was_called else 0
+
+    @functools.cached_property
+    def flow(self) -> FlowState:
+        """What the channel was answered."""
+        return self._services.flows.of(self.identity) if self._flow is None else self._flow
+
+    @functools.cached_property
+    def _by_key(self) -> IdempotencyCache:
+        return IdempotencyCache() if self._keys is None else self._keys
+
+    @functools.cached_property
+    def meter(self) -> UsageMeter:
+        """What the calls used."""
+        return UsageMeter(
+            self.grant,
+            self.identity.principal,
+            self._services.rates,
             self._by_key,
             self._clock,
-            services.audit.redactor,
-            None if outer is None else outer.meter,
+            self.audit.redactor,
+            None if self._outer is None else self._outer.meter,
+            self._deadline,
         )
 
     @functools.cached_property
@@ -119,7 +147,7 @@ class ExecutionBroker(CallParts):
 
     def begin(self) -> None:
         """Start the clock of the execution: its code is being sent."""
-        self.meter.begin()
+        self._deadline = deadline_of(self.grant)
 
     def prepare(self, request: CapabilityRequestMessage) -> CapabilityRequestMessage:
         """The same request with its payload hashed. Runs in a thread, and changes nothing."""
@@ -178,6 +206,12 @@ class ExecutionBroker(CallParts):
         logger.error("a call gets no result: its audit record could not be written: %s", error)
         self.unrecorded = self.unrecorded or error
         return error_response(_UNRECORDED)
+
+    def forget(self) -> None:
+        """The channel has ended: forget its approvals, and its answers, which can be large."""
+        if self.was_called:  # else there are none
+            self._services.approvals.forget(self.channel_id)
+            self._by_key.clear()
 
     def end(self, used: ResourceUsage | None) -> None:
         """The worker has exited; `used` is what the code used of it."""

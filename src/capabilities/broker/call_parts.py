@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from caps.capabilities.artifacts import Artifact, ArtifactStore
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
@@ -18,6 +18,9 @@ from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.telemetry.calls import CallTelemetry
 from caps.capabilities.telemetry.tracing import ExecutionSpan
+
+if TYPE_CHECKING:
+    from caps.capabilities.broker.broker import ExecutionBroker
 
 
 class CallParts:
@@ -32,7 +35,7 @@ class CallParts:
         degraded: str | None,
         on_decision: Callable[[DecisionSummary], None] | None,
         on_artifact: Callable[[Artifact], None] | None,
-        outer: CallParts | None,
+        outer: ExecutionBroker | None,
     ) -> None:
         self.grant: Grant = grant
         self.identity = identity

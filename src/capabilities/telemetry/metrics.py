@@ -76,6 +76,11 @@ class Metrics:
             self._count_allowed, self.requests, self.request_seconds, self.result_bytes
         )
         self.appends = JointQueue(self._count_appends, self.audit_records, self.audit_seconds)
+        self._ended = JointQueue(
+            self._count_ended,
+            *(self.executions, self.execution_seconds),
+            *(self.output_bytes, self.execution_cpu_seconds),
+        )
         if registry is not None:
             self._register(registry)
 
@@ -112,6 +117,17 @@ class Metrics:
             kind, appended, took = queued.popleft()
             records.count((kind,), appended)
             seconds.count((), took)
+
+    def _count_ended(self, queued: deque[tuple[ExecutionStatus, float, int, int | None]]) -> None:
+        """Executions that ended: how, after how long, with how much output and CPU time."""
+        while queued:
+            status, seconds, output_bytes, cpu_us = queued.popleft()
+            self.executions.count((status.value,))
+            self.execution_seconds.count((), seconds)
+            if output_bytes:
+                self.output_bytes.count((), output_bytes)
+            if cpu_us:
+                self.execution_cpu_seconds.count((), cpu_us / 1_000_000)
 
     def _add_executions(self) -> None:
         self.executions = Counter("caps_executions", "Executions by how they ended.", ["status"])
@@ -278,12 +294,7 @@ class Metrics:
     ) -> None:
         """One execution has ended; `cpu_us` is what its code used, if it was measured."""
         self.executions_in_flight.add(-1)
-        self.executions.add((status.value,))
-        self.execution_seconds.observe((), seconds)
-        if output_bytes:
-            self.output_bytes.add((), output_bytes)
-        if cpu_us:
-            self.execution_cpu_seconds.add((), cpu_us / 1_000_000)
+        self._ended.put((status, seconds, output_bytes, cpu_us))
 
     def count_layers(self, layers: Iterable[Layer], change: int) -> None:
         """Count one open runtime more or less with these layers."""
