@@ -102,16 +102,8 @@ class ExecutionBroker(CallParts):
             flow = services.flows.of(identity)
         self._flow = flow
         self._deadline = 0.0
-
-    @property
-    def was_called(self) -> bool:
-        """Whether the parts of calls were made."""
-        return "meter" in self.__dict__
-
-    @property
-    def made(self) -> int:
-        """How many calls were made, with those of nested executions."""
-        return self.meter.calls if self.was_called else 0
+        self.was_called = False
+        """Whether there was a call, which made the parts that calls need."""
 
     @functools.cached_property
     def flow(self) -> FlowState:
@@ -125,6 +117,7 @@ class ExecutionBroker(CallParts):
     @functools.cached_property
     def meter(self) -> UsageMeter:
         """What the calls used."""
+        self.was_called = True
         return UsageMeter(
             self.grant,
             self.identity.principal,

@@ -199,8 +199,9 @@ class _Execution(RecordWriter):
             outer.inner.add(calls)
         try:
             await self._run()
-            progress = self._progress
-            status = status_of(progress.failure, from_code=progress.from_code)
+            status, progress = ExecutionStatus.OK, self._progress
+            if progress.failure is not None:
+                status = status_of(progress.failure, from_code=progress.from_code)
         except anyio.get_cancelled_exc_class():
             status = ExecutionStatus.CANCELLED
             raise
@@ -348,8 +349,7 @@ class _Execution(RecordWriter):
         ended = functools.partial(self._ended_event, status, duration_us)
         record = None
         if texts is not None and status is ExecutionStatus.OK and used is not None:
-            calls = self._calls.made
-            record = texts.ended(calls, progress.output_bytes, duration_us, used)
+            record = texts.ended(self._made(), progress.output_bytes, duration_us, used)
         try:
             waiting = self.write(ended, record, ENDED)
             if waiting is not None:
@@ -373,11 +373,15 @@ class _Execution(RecordWriter):
             error_code=failure.code if failure else None,
             error_message=self._recorded_message(failure) if failure else None,
             duration_us=duration_us,
-            calls=self._calls.made,
+            calls=self._made(),
             output_bytes=progress.output_bytes,
             cpu_us=used.cpu_us if used else None,
             max_rss_kb=used.max_rss_kb if used else None,
         )
+
+    def _made(self) -> int:
+        """How many calls were made, with those of nested executions."""
+        return self._calls.meter.calls if self._calls.was_called else 0
 
     def _recorded_message(self, failure: Failure) -> str:
         """The text of an error of the code may quote any value, so only its digest is recorded."""
@@ -391,7 +395,8 @@ class _Execution(RecordWriter):
         self._progress.value = None
 
     def _result(self, status: ExecutionStatus) -> ExecutionResult:
-        progress, used = self._progress, self._calls.used
+        progress, calls, used = self._progress, self._calls, self._calls.used
+        was_called = calls.was_called
         # The objects of an execution refer to each other and are collected some time later. What
         # can be large goes with the result.
         self._progress = _ExecutionState()
@@ -405,11 +410,11 @@ class _Execution(RecordWriter):
             error=progress.failure,
             usage=Resources(
                 duration_ms=round((time.perf_counter() - self._began) * 1000, 3),
-                calls=self._calls.made,
+                calls=calls.meter.calls if was_called else 0,
                 output_bytes=progress.output_bytes,
                 cpu_ms=used.cpu_us / 1000 if used else None,
                 max_rss_kb=used.max_rss_kb if used else None,
             ),
-            decisions=self._calls.decisions if self._calls.was_called else (),
-            artifacts=self._calls.handed_out if self._calls.was_called else (),
+            decisions=calls.decisions if was_called else (),
+            artifacts=calls.handed_out if was_called else (),
         )

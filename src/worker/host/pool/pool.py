@@ -90,6 +90,8 @@ class WorkerPool:
         self._taken = 0
         self._waiting_callers = 0
         self._was_full = False
+        # Whether the stock will be looked at again before `_maintain_stock` waits.
+        self._is_refilling = False
         self._refill_wanted = anyio.Event()
         self._tasks: TaskGroup | None = None
         self._closed = False
@@ -205,8 +207,9 @@ class WorkerPool:
         program = self._find_program(spare, job)
         # The stock is refilled when the execution is slow, and when it has ended: a short execution
         # would otherwise compete with the refill for the processor.
+        on_slow = None if self._is_refilling else self._refill
         execution = Supervisor(
-            job, spare.worker, spare.connection, calls, on_output, program, self._refill
+            job, spare.worker, spare.connection, calls, on_output, program, on_slow
         )
         execution.killed_by_owner = True  # by `_reaping`, or by `_end` below
         try:
@@ -291,7 +294,9 @@ class WorkerPool:
 
     def _refill(self) -> None:
         """Wake `_maintain_stock`: the stock may need a spare, and there is time to make one."""
-        self._refill_wanted.set()
+        if not self._is_refilling:
+            self._is_refilling = True
+            self._refill_wanted.set()
 
     async def _prepare(self) -> Spare:
         started_at = time.monotonic()
@@ -352,6 +357,7 @@ class WorkerPool:
                 await self._add_one()
                 continue
             self._was_full = True
+            self._is_refilling = False
             self._refill_wanted = anyio.Event()
             if self._target <= _MIN_SPARES:
                 await self._refill_wanted.wait()

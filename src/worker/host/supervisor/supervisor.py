@@ -114,11 +114,13 @@ class Supervisor:
             # up. It needs neither a cancel scope nor a second task.
             began = time.monotonic()
             limit_s = min(self.job.wall_ms, self.job.worker_limits.cpu_ms) / 1000
-            first = await self._receive_within(min(limit_s, SHORT_RUN_SECONDS)) if all_sent else ()
+            # Without `on_slow` it does not matter whether it is slow.
+            wait_s = limit_s if self.on_slow is None else min(limit_s, SHORT_RUN_SECONDS)
+            first = await self._receive_within(wait_s) if all_sent else ()
             if isinstance(first, ResultMessage):
                 outcome = first
             else:
-                outcome = await self._serve(first, began, limit_s, all_sent)
+                outcome = await self._serve(first, began, limit_s - wait_s, all_sent)
         except Exception as error:  # noqa: BLE001 - raised below, when the worker is stopped
             outcome = error
         finally:
@@ -177,18 +179,18 @@ class Supervisor:
         self,
         first: Sequence[FromWorker] | LargeMessages,
         began: float,
-        limit_s: float,
+        left_s: float,
         all_sent: bool,
     ) -> ResultMessage | None:
         """The result of code that is slow or makes calls; None if a provider cancelled this task.
 
-        `all_sent`: the code is fully sent. `first` was received since, and `limit_s` is what it
-        may take since it `began`.
+        `all_sent`: the code is fully sent. `first` was received since it `began`; if it is empty,
+        nothing else can have reached a limit for `left_s`.
         """
         if self.on_slow is not None:
             self.on_slow()
-        if all_sent and not first:
-            received = await self._receive_within(limit_s - SHORT_RUN_SECONDS)
+        if all_sent and not first and left_s > 0.0:
+            received = await self._receive_within(left_s)
             if isinstance(received, ResultMessage):
                 return received
             first = received
