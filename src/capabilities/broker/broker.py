@@ -202,9 +202,8 @@ class ExecutionBroker(CallParts):
 
     def forget(self) -> None:
         """The channel has ended: forget its approvals, and its answers, which can be large."""
-        if self.was_called:  # else there are none
-            self._services.approvals.forget(self.channel_id)
-            self._by_key.clear()
+        self._services.approvals.forget(self.channel_id)
+        self._by_key.clear()
 
     def end(self, used: ResourceUsage | None) -> None:
         """The worker has exited; `used` is what the code used of it."""

@@ -209,7 +209,7 @@ class _Execution(RecordWriter):
             services.live.remove(calls)
             if outer is not None:
                 outer.inner.remove(calls)
-            if self._request.channel is None:
+            if calls.was_called and self._request.channel is None:
                 calls.forget()
             status = await self._record_end(status)
         return self._result(status)
@@ -349,7 +349,8 @@ class _Execution(RecordWriter):
         ended = functools.partial(self._ended_event, status, duration_us)
         record = None
         if texts is not None and status is ExecutionStatus.OK and used is not None:
-            record = texts.ended(self._made(), progress.output_bytes, duration_us, used)
+            calls = self._calls.meter.calls if self._calls.was_called else 0
+            record = texts.ended(calls, progress.output_bytes, duration_us, used)
         try:
             waiting = self.write(ended, record, ENDED)
             if waiting is not None:
@@ -373,15 +374,11 @@ class _Execution(RecordWriter):
             error_code=failure.code if failure else None,
             error_message=self._recorded_message(failure) if failure else None,
             duration_us=duration_us,
-            calls=self._made(),
+            calls=self._calls.meter.calls if self._calls.was_called else 0,
             output_bytes=progress.output_bytes,
             cpu_us=used.cpu_us if used else None,
             max_rss_kb=used.max_rss_kb if used else None,
         )
-
-    def _made(self) -> int:
-        """How many calls were made, with those of nested executions."""
-        return self._calls.meter.calls if self._calls.was_called else 0
 
     def _recorded_message(self, failure: Failure) -> str:
         """The text of an error of the code may quote any value, so only its digest is recorded."""

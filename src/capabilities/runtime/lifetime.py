@@ -123,7 +123,9 @@ class RuntimeLifetime(SyncRuntimeMixin):
 
     def _open_here(self) -> OpenRuntime:
         """`_open` for callers that await something, which works only on its own event loop."""
-        opened = self._open()
+        opened = self._opened
+        if opened is None or os.getpid() != self._process:
+            opened = self._open()  # which says what is wrong
         loop = asyncio._get_running_loop()  # noqa: SLF001 - exported by it; None if there is none
         is_home = loop is not None and loop is self._loop  # most often, and found quickly
         if not is_home and anyio.lowlevel.current_token() != self._home:

@@ -84,6 +84,7 @@ class Tracing:
         """
         self._capture = _capture_from_environment() if capture is None else capture
         self._providers = (tracer_provider, meter_provider)
+        self._is_configured = self._providers != (None, None)
         self._instruments: Instruments | None = None
         # Of the last execution that was not traced: those of one agent need one only.
         self._untraced: ExecutionSpan | None = None
@@ -92,12 +93,13 @@ class Tracing:
         self, execution_id: str, policy_id: str, policy_sha256: str, identity: Identity
     ) -> ExecutionSpan:
         """The span of one execution: current inside its context, and ended with it."""
-        instruments = self._loaded()
-        if instruments is None:
+        if not self._is_configured and "opentelemetry" not in sys.modules:
             span = self._untraced
             if span is None or span.agent != identity.agent:
                 span = self._untraced = ExecutionSpan(identity.agent, self._capture)
             return span
+        instruments = self._loaded()
+        assert instruments is not None  # as above
         from caps.capabilities.telemetry.spans import ObservedSpan
 
         attributes = {
@@ -124,7 +126,7 @@ class Tracing:
 
     def _loaded(self) -> Instruments | None:
         """None if OpenTelemetry is neither loaded nor configured."""
-        if "opentelemetry" not in sys.modules and self._providers == (None, None):
+        if not self._is_configured and "opentelemetry" not in sys.modules:
             return None
         if self._instruments is None:
             from caps.capabilities.telemetry.spans import Instruments

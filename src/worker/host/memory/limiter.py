@@ -284,6 +284,8 @@ class CgroupMembership:
     def limit(self, megabytes: int) -> None:
         """Limit the worker to this much memory."""
         self._memory.expected_mb = megabytes
+        if self._group.limit_mb == megabytes:  # as it was expected
+            return
         try:
             self._group.limit(megabytes)
         except OSError as error:

@@ -222,6 +222,8 @@ class Supervisor:
             self._raise_lost()
         only = self.connection.take_one(data)
         if only is not None:  # nearly always
+            if type(only) is ResultMessage:
+                return only
             return [only] if type(only) is CapabilityRequestMessage else self._handle(only)
         messages = split(self.connection, data)
         if isinstance(messages, LargeMessages):
