@@ -36,7 +36,7 @@ from caps.capabilities.broker.outcomes import error_response
 from caps.capabilities.broker.prepared.preparation import PreparedCalls
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.broker.streams import ItemStream
-from caps.capabilities.broker.usage import UsageMeter, deadline_of
+from caps.capabilities.broker.usage import deadline_of
 from caps.capabilities.grant import BoundCapability, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.provider import CallContext
@@ -85,7 +85,9 @@ class ExecutionBroker(CallParts):
         execution that this one is nested in: what is revoked or used up there is so here."""
         if outer is not None:
             grant = grant.revoking(*outer.grant.revoked)
-        super().__init__(services, grant, identity, span, degraded, on_decision, on_artifact, outer)
+        told = degraded, on_decision, on_artifact, outer
+        clock = WallClock() if clock is None else clock
+        super().__init__(services, grant, identity, span, *told, clock, keys, flow)
         self.level: int = 0 if outer is None else outer.level + 1
         """The number of executions that this one is nested in."""
         self.inner: set[ExecutionBroker] = set()
@@ -95,39 +97,6 @@ class ExecutionBroker(CallParts):
         """Why the evidence of a call is missing, if it is; the first time."""
         self.channel_id = grant.execution_id if channel_id is None else channel_id
         self.default_timeout_ms = services.default_timeout_ms
-        self._clock = WallClock() if clock is None else clock
-        self._keys = keys
-        # That of a name is found now: it may have marks, and its other holders may let it go.
-        if flow is None and identity.session is not None:
-            flow = services.flows.of(identity)
-        self._flow = flow
-        self._deadline = 0.0
-        self.was_called = False
-        """Whether there was a call, which made the parts that calls need."""
-
-    @functools.cached_property
-    def flow(self) -> FlowState:
-        """What the channel was answered."""
-        return self._services.flows.of(self.identity) if self._flow is None else self._flow
-
-    @functools.cached_property
-    def _by_key(self) -> IdempotencyCache:
-        return IdempotencyCache() if self._keys is None else self._keys
-
-    @functools.cached_property
-    def meter(self) -> UsageMeter:
-        """What the calls used."""
-        self.was_called = True
-        return UsageMeter(
-            self.grant,
-            self.identity.principal,
-            self._services.rates,
-            self._by_key,
-            self._clock,
-            self.audit.redactor,
-            None if self._outer is None else self._outer.meter,
-            self._deadline,
-        )
 
     @functools.cached_property
     def host(self) -> BrokerHost:
