@@ -78,6 +78,11 @@ class Metrics:
         self.appends = JointQueue(
             ByName(self._count_appends), self.audit_records, self.audit_seconds
         )
+        self._ended = JointQueue(
+            ByName(self._count_ended),
+            *(self.executions, self.execution_seconds),
+            *(self.output_bytes, self.execution_cpu_seconds),
+        )
         if registry is not None:
             self._register(registry)
 
@@ -114,6 +119,16 @@ class Metrics:
         _, records, took = zip(*samples, strict=True)
         self.audit_records.count((kind,), sum(records))
         self.audit_seconds.count_all((), took)
+
+    def _count_ended(self, status: str, samples: list[tuple[str, float, int, int | None]]) -> None:
+        """Executions that ended alike: after how long, with how much output and CPU time."""
+        _, seconds, sizes, cpu_us = zip(*samples, strict=True)
+        self.executions.count((status,), len(samples))
+        self.execution_seconds.count_all((), seconds)
+        if any(sizes):
+            self.output_bytes.count((), sum(sizes))
+        if any(cpu_us):
+            self.execution_cpu_seconds.count((), sum(filter(None, cpu_us)) / 1_000_000)
 
     def _add_executions(self) -> None:
         self.executions = Counter("caps_executions", "Executions by how they ended.", ["status"])
@@ -280,12 +295,7 @@ class Metrics:
     ) -> None:
         """One execution has ended; `cpu_us` is what its code used, if it was measured."""
         self.executions_in_flight.add(-1)
-        self.executions.add((status.value,))
-        self.execution_seconds.observe((), seconds)
-        if output_bytes:
-            self.output_bytes.add((), output_bytes)
-        if cpu_us:
-            self.execution_cpu_seconds.add((), cpu_us / 1_000_000)
+        self._ended.put((status.value, seconds, output_bytes, cpu_us))
 
     def count_layers(self, layers: Iterable[Layer], change: int) -> None:
         """Count one open runtime more or less with these layers."""

@@ -54,18 +54,15 @@ class CurrentPolicy:
     """The one place where a policy of a runtime changes; a runtime has one for each."""
 
     def __init__(self, bound: BoundPolicy, metrics: Metrics) -> None:
-        self._bound = bound
+        self.bound = bound
+        """Read only, but for `swap`."""
         self._metrics = metrics
         self._count(1)
-
-    @property
-    def bound(self) -> BoundPolicy:
-        return self._bound
 
     def swap(self, bound: BoundPolicy) -> None:
         """From now on executions and sessions begin with `bound`."""
         self._count(-1)
-        self._bound = bound
+        self.bound = bound
         self._count(1)
 
     def end(self) -> None:
@@ -73,7 +70,7 @@ class CurrentPolicy:
         self._count(-1)
 
     def _count(self, change: int) -> None:
-        self._metrics.count_policy(self._bound.policy.id, self._bound.policy.sha256, change)
+        self._metrics.count_policy(self.bound.policy.id, self.bound.policy.sha256, change)
 
 
 def watched_paths(
