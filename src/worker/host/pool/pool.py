@@ -24,7 +24,6 @@ from caps.protocol.enforcement import Layer
 from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostError
 from caps.protocol.messages import ResultMessage
 from caps.worker.host.memory.give_back import map_large_blocks
-from caps.worker.host.memory.large_pages import keep_in_large_pages
 from caps.worker.host.pool.admission import Admission, NoFreeWorkerError
 from caps.worker.host.pool.compile_queue import CompileQueue
 from caps.worker.host.pool.observer import NullPoolObserver, PoolObserver
@@ -119,7 +118,6 @@ class WorkerPool:
                     tasks.start_soon(self._reaping.kill_used)
                     tasks.start_soon(self._reaping.watch)
                     tasks.start_soon(self._compiler.keep_compiling)
-                    tasks.start_soon(keep_in_large_pages)
                     try:
                         yield
                     finally:
