@@ -20,10 +20,9 @@ from msgspec.structs import replace
 from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.evidence import redacted_error
 from caps.capabilities.broker.services import BrokerServices
-from caps.capabilities.chain import PolicyChain
 from caps.capabilities.grant import MILLION, Grant
 from caps.capabilities.runtime.budget import BudgetWatchdog
-from caps.capabilities.runtime.execution_request import ExecutionRequest
+from caps.capabilities.runtime.execution_request import ExecutionRequest, job_under
 from caps.capabilities.runtime.recording.texts import (
     ENDED,
     STARTED,
@@ -50,7 +49,7 @@ from caps.protocol.errors import (
     LimitExceededError,
     ProtocolError,
 )
-from caps.protocol.messages import REFUSED_REQUEST_MARGIN, ResultMessage, WorkerLimits
+from caps.protocol.messages import ResultMessage
 from caps.protocol.values import decode_value
 from caps.security.audit.model.records import (
     AuditEvent,
@@ -59,36 +58,8 @@ from caps.security.audit.model.records import (
     LimitReached,
     ProtocolViolated,
 )
-from caps.worker.host.supervisor.interface import CallHandler, Job, Manifest, OutputHandler
+from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
 from caps.worker.host.supervisor.wall_clock import WallClock
-
-
-@functools.lru_cache(maxsize=64)
-def _job_under(chain: PolicyChain, namespace: str, learning: bool, session: bool) -> Job:
-    """What the jobs of all executions under these policies have in common."""
-    grant = Grant(execution_id="", namespace=namespace, chain=chain, learning=learning)
-    limits = chain.limits
-    job = Job(
-        execution_id="",
-        namespace=namespace,
-        policy_id=chain.policy_ids[:_MAX_POLICY_IDS],
-        manifest=grant.manifest,
-        manifest_bytes=grant.manifest_bytes,
-        source="",
-        filename="",
-        wall_ms=limits.wall_ms,
-        session=session,
-        output_bytes=limits.output_bytes,
-        max_requests=limits.calls + REFUSED_REQUEST_MARGIN,
-        worker_limits=WorkerLimits(
-            cpu_ms=limits.cpu_ms,
-            memory_mb=limits.memory_mb,
-            concurrency=limits.concurrency,
-            calls=limits.calls,
-        ),
-        modules=chain.modules,
-    )
-    return replace(job, told=Manifest.of(job))
 
 
 class JobRunner(Protocol):
@@ -101,8 +72,6 @@ class JobRunner(Protocol):
         """See `WorkerPool.run`."""
 
 
-# What a message to the worker can have of it; code is shown it in errors.
-_MAX_POLICY_IDS = 256
 # Decoding this much takes a few milliseconds even in the worst case.
 _INLINE_DECODE_BYTES = 16 * 1024
 
@@ -244,7 +213,7 @@ class _Execution(RecordWriter):
         grant, request, source = self._grant, self._request, self._source
         channel = request.channel
         return replace(
-            _job_under(grant.chain, grant.namespace, grant.learning, channel is not None),
+            job_under(grant.chain, grant.namespace, grant.learning, channel is not None),
             execution_id=grant.execution_id if channel is None else channel.channel_id,
             source=source.text,
             filename=source.filename,
