@@ -1,4 +1,4 @@
-"""(3) What an execution is given, checked before anything is recorded, and what its worker is."""
+"""(3) What an execution is given, checked before anything is recorded, and what its worker gets."""
 
 from __future__ import annotations
 
