@@ -55,7 +55,7 @@ from caps.worker.inside.zygote.arguments import (
 from caps.worker.inside.zygote.first_steps import FirstSteps
 from caps.worker.inside.zygote.fork import WorkerSetup
 from caps.worker.inside.zygote.immortal import keep_for_ever
-from caps.worker.inside.zygote.library_constants import join_constants
+from caps.worker.inside.zygote.library_memory import share_library_memory
 from caps.worker.inside.zygote.orders import CONTROL, HOST, Zygote, fork_process
 from caps.worker.inside.zygote.warm_up import warm_up_zygote
 
@@ -110,7 +110,7 @@ def main(first_steps: FirstSteps) -> NoReturn:
     filters = parse_filters(first_steps.filter_job.outcome())
     if first_steps.memory is not None:
         first_steps.memory.seal()  # from here on, a fork is possible
-        join_constants()
+        share_library_memory()
     if "seccomp" in without:
         filters = Filters(b"", b"", without["seccomp"])
     layers = [
