@@ -32,6 +32,8 @@ _MODULES: Final = b"/lib-dynload/"  # where Python has its extension modules, an
 _USED: Final = b"/_ctypes."
 _READ, _READ_AND_WRITE = 1, 1 | 2
 _MAP_PRIVATE, _MAP_FIXED = 2, 16
+# All of a process's memory: a part of it can be written to a file without another copy.
+_EveryByte: Final = ctypes.c_char * 2**47
 
 
 class _Mapping(NamedTuple):
@@ -61,9 +63,9 @@ def share_library_memory() -> None:
         return
     declare(libc)
     gc.disable()
-    offset = 0
+    memory, offset = memoryview(_EveryByte.from_address(0)), 0
     for start, size, protection in parts:
-        os.pwrite(descriptor, ctypes.string_at(start, size), offset)
+        os.pwrite(descriptor, memory[start : start + size], offset)
         kind = _MAP_PRIVATE | _MAP_FIXED
         place = libc.mmap(start, size, protection, kind, descriptor, offset)
         check(0 if place == start else -1)

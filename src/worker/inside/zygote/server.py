@@ -109,8 +109,8 @@ def main(first_steps: FirstSteps) -> NoReturn:
     template = _prepare_template(requested, modules, control)
     filters = parse_filters(first_steps.filter_job.outcome())
     if first_steps.memory is not None:
-        first_steps.memory.seal()  # from here on, a fork is possible
         share_library_memory()
+        first_steps.memory.seal()  # from here on, a fork is possible
     if "seccomp" in without:
         filters = Filters(b"", b"", without["seccomp"])
     layers = [
