@@ -106,10 +106,10 @@ def main(first_steps: FirstSteps) -> NoReturn:
     control = _socket.socket(fileno=CONTROL)
     # The control socket may outlive the host in a child that it forked; this pidfd shows its end.
     os.dup2(os.pidfd_open(first_steps.host), HOST)
-    template = _prepare_template(requested, modules, control)
+    is_sealable = first_steps.memory is not None
+    template = _prepare_template(requested, modules, control, is_sealable=is_sealable)
     filters = parse_filters(first_steps.filter_job.outcome())
     if first_steps.memory is not None:
-        share_library_memory()
         first_steps.memory.seal()  # from here on, a fork is possible
     if "seccomp" in without:
         filters = Filters(b"", b"", without["seccomp"])
@@ -141,7 +141,11 @@ def main(first_steps: FirstSteps) -> NoReturn:
 
 
 def _prepare_template(
-    requested: frozenset[Argument], modules: tuple[str, ...], control: _socket.socket
+    requested: frozenset[Argument],
+    modules: tuple[str, ...],
+    control: _socket.socket,
+    *,
+    is_sealable: bool,
 ) -> WorkerTemplate:
     """Load everything, and prepare what workers start with. Nothing can be imported afterwards."""
     load_facades()
@@ -164,6 +168,8 @@ def _prepare_template(
     if not has_tools:
         _unload_modules(has_real_modules=bool(modules))
     drop_import_system()
+    if is_sealable:  # what this leaves behind, the warm-up uses up
+        share_library_memory()
     warm_up_zygote(script)
     keep_for_ever()
     return template
