@@ -9,11 +9,12 @@ The details also have the load average at the start and the end of the run.
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import os
 import platform
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -137,10 +138,18 @@ def _judged(finding: Finding) -> dict[str, Any]:
 
 
 def _version(module: str) -> str | None:
-    from importlib.metadata import packages_distributions, version
+    from importlib.metadata import version
 
-    owners = packages_distributions().get(module, [])
+    owners = _packages_by_module().get(module, [])
     return version(owners[0]) if owners else None
+
+
+@functools.cache
+def _packages_by_module() -> Mapping[str, list[str]]:
+    """Reads the list of files of every installed package, which takes a while."""
+    from importlib.metadata import packages_distributions
+
+    return packages_distributions()
 
 
 def prepare(directory: Path) -> None:

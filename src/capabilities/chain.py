@@ -36,8 +36,7 @@ _CHAIN_DOMAIN = b"caps.chain.v1\0"
 _KEPT_CHAINS = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Link:
+class _Link(msgspec.Struct, frozen=True, kw_only=True):
     """One policy of a chain, whose scopes follow the later policies."""
 
     policy_id: str

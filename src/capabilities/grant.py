@@ -162,8 +162,9 @@ class Grant:
 
     def __post_init__(self) -> None:
         chain = self.chain
-        object.__setattr__(self, "policy_id", chain.own.policy_id)
-        object.__setattr__(self, "policy_sha256", chain.own.policy_sha256)
+        own = chain.policies[-1]
+        object.__setattr__(self, "policy_id", own.policy_id)
+        object.__setattr__(self, "policy_sha256", own.policy_sha256)
         limits = chain.limits
         if self.budget is not None and self.budget < limits.cost:
             limits = limits.model_copy(update={"cost": self.budget})

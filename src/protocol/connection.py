@@ -80,6 +80,9 @@ _REQUEST_BYTES = 2048
 _FIELD_BYTES = 384
 _MAX_RECORDED_FIELDS = 65
 _COMPILER = "compiler"
+# Looking a member up in its class takes longer than a global name.
+_RUNNING = State.RUNNING
+_STARTING = State.STARTING
 # What `send` raises for a message that cannot be encoded or is too large.
 UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionError)
 # What a decoder of msgspec raises for untrusted bytes.
@@ -325,7 +328,7 @@ class HostConnection(_Connection[FromWorker]):
             result=result,
             failure=failure,
         )
-        if self.state is not State.RUNNING or request_id not in self._waiting:
+        if self.state is not _RUNNING or request_id not in self._waiting:
             return self.send(message)
         data = frame(self._pack(message), self._sent_limits)
         self._sent += 1
@@ -336,9 +339,7 @@ class HostConnection(_Connection[FromWorker]):
     def _accept_fast(self, body: bytes) -> FromWorker | None:
         """A small request while the code runs, its start, or its value."""
         state = self.state
-        if len(body) > HARMLESS_BYTES or (
-            state is not State.RUNNING and state is not State.STARTING
-        ):
+        if len(body) > HARMLESS_BYTES or (state is not _RUNNING and state is not _STARTING):
             return None
         try:
             message = self._decoder.decode(body)
@@ -347,7 +348,7 @@ class HostConnection(_Connection[FromWorker]):
         if type(message) is not CapabilityRequestMessage:
             return message if self._accept_turn(message) else None
         if (
-            state is not State.RUNNING
+            state is not _RUNNING
             or message.id != f"{self._execution_id}:{self._received + 1}"
             or message.request_id in self._request_ids
             or len(self._waiting) + len(self._paused) >= self._limits.max_in_flight
@@ -362,9 +363,9 @@ class HostConnection(_Connection[FromWorker]):
         """Whether it is the start or the value of a run, which is then accepted."""
         if message.id != f"{self._execution_id}:{self._received + 1}":
             return False
-        if type(message) is StartedMessage and self.state is State.STARTING:
+        if type(message) is StartedMessage and self.state is _STARTING:
             self._code_ran = True
-        elif type(message) is ResultMessage and self.state is State.RUNNING:
+        elif type(message) is ResultMessage and self.state is _RUNNING:
             if message.error is not None or message.never_ran or not self._code_ran:
                 return False
         else:
@@ -492,7 +493,15 @@ class WorkerConnection(_Connection[FromHost]):
 
     def request(self, request_id: str, fields: dict[str, Any]) -> bytes:
         """`send` of one request, with a fast path while the code runs."""
-        message = CapabilityRequestMessage(request_id=request_id, **fields, **self.stamp())
+        message = CapabilityRequestMessage(
+            id=f"{self._execution_id}:{self._sent + 1}",  # as `stamp`, without its dictionary
+            timestamp=time.time(),
+            request_id=request_id,
+            capability=fields["capability"],
+            payload=fields["payload"],
+            idempotency_key=fields.get("idempotency_key"),
+            timeout_ms=fields.get("timeout_ms"),
+        )
         if self.state is not State.RUNNING:
             return self.send(message)
         check_json_like(message.payload, self._limits)

@@ -36,7 +36,7 @@ from caps.capabilities.broker.outcomes import error_response
 from caps.capabilities.broker.prepared.preparation import PreparedCalls
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.broker.streams import ItemStream
-from caps.capabilities.broker.usage import UsageMeter
+from caps.capabilities.broker.usage import deadline_of
 from caps.capabilities.grant import BoundCapability, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.provider import CallContext
@@ -85,7 +85,9 @@ class ExecutionBroker(CallParts):
         execution that this one is nested in: what is revoked or used up there is so here."""
         if outer is not None:
             grant = grant.revoking(*outer.grant.revoked)
-        super().__init__(services, grant, identity, span, degraded, on_decision, on_artifact, outer)
+        told = degraded, on_decision, on_artifact, outer
+        clock = WallClock() if clock is None else clock
+        super().__init__(services, grant, identity, span, *told, clock, keys, flow)
         self.level: int = 0 if outer is None else outer.level + 1
         """The number of executions that this one is nested in."""
         self.inner: set[ExecutionBroker] = set()
@@ -95,18 +97,6 @@ class ExecutionBroker(CallParts):
         """Why the evidence of a call is missing, if it is; the first time."""
         self.channel_id = grant.execution_id if channel_id is None else channel_id
         self.default_timeout_ms = services.default_timeout_ms
-        self._clock = WallClock() if clock is None else clock
-        self._by_key = IdempotencyCache() if keys is None else keys
-        self.flow: FlowState = services.flows.of(identity) if flow is None else flow
-        self.meter: UsageMeter = UsageMeter(
-            grant,
-            identity.principal,
-            services.rates,
-            self._by_key,
-            self._clock,
-            services.audit.redactor,
-            None if outer is None else outer.meter,
-        )
 
     @functools.cached_property
     def host(self) -> BrokerHost:
@@ -119,7 +109,7 @@ class ExecutionBroker(CallParts):
 
     def begin(self) -> None:
         """Start the clock of the execution: its code is being sent."""
-        self.meter.begin()
+        self._deadline = deadline_of(self.grant)
 
     def prepare(self, request: CapabilityRequestMessage) -> CapabilityRequestMessage:
         """The same request with its payload hashed. Runs in a thread, and changes nothing."""
@@ -178,6 +168,11 @@ class ExecutionBroker(CallParts):
         logger.error("a call gets no result: its audit record could not be written: %s", error)
         self.unrecorded = self.unrecorded or error
         return error_response(_UNRECORDED)
+
+    def forget(self) -> None:
+        """The channel has ended: forget its approvals, and its answers, which can be large."""
+        self._services.approvals.forget(self.channel_id)
+        self._by_key.clear()
 
     def end(self, used: ResourceUsage | None) -> None:
         """The worker has exited; `used` is what the code used of it."""

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from caps.capabilities.artifacts import Artifact, ArtifactStore
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
+from caps.capabilities.broker.flow import FlowState
+from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.broker.invoke import CallsInFlight
 from caps.capabilities.broker.services import BrokerServices
+from caps.capabilities.broker.usage import UsageMeter
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.telemetry.calls import CallTelemetry
 from caps.capabilities.telemetry.tracing import ExecutionSpan
+from caps.worker.host.supervisor.wall_clock import WallClock
+
+if TYPE_CHECKING:
+    from caps.capabilities.broker.broker import ExecutionBroker
 
 
 class CallParts:
@@ -32,7 +39,10 @@ class CallParts:
         degraded: str | None,
         on_decision: Callable[[DecisionSummary], None] | None,
         on_artifact: Callable[[Artifact], None] | None,
-        outer: CallParts | None,
+        outer: ExecutionBroker | None,
+        clock: WallClock,
+        keys: IdempotencyCache | None,
+        flow: FlowState | None,
     ) -> None:
         self.grant: Grant = grant
         self.identity = identity
@@ -43,6 +53,15 @@ class CallParts:
         self._on_decision = on_decision
         self._on_artifact = on_artifact
         self._outer = outer
+        self.was_called = False
+        """Whether there was a call, which made the parts that calls need."""
+        self._clock = clock
+        self._keys = keys
+        # That of a name is found now: it may have marks, and its other holders may let it go.
+        if flow is None and identity.session is not None:
+            flow = services.flows.of(identity)
+        self._flow = flow
+        self._deadline = 0.0
 
     @functools.cached_property
     def caller(self) -> dict[str, Any]:
@@ -54,6 +73,30 @@ class CallParts:
         """What every record of the execution has."""
         via, degraded = self.identity.via, self._degraded
         return {**self.caller, "via": via, "degraded": degraded, **self._span.ids}
+
+    @functools.cached_property
+    def flow(self) -> FlowState:
+        """What the channel was answered."""
+        return self._services.flows.of(self.identity) if self._flow is None else self._flow
+
+    @functools.cached_property
+    def _by_key(self) -> IdempotencyCache:
+        return IdempotencyCache() if self._keys is None else self._keys
+
+    @functools.cached_property
+    def meter(self) -> UsageMeter:
+        """What the calls used."""
+        self.was_called = True
+        return UsageMeter(
+            self.grant,
+            self.identity.principal,
+            self._services.rates,
+            self._by_key,
+            self._clock,
+            self.audit.redactor,
+            None if self._outer is None else self._outer.meter,
+            self._deadline,
+        )
 
     @functools.cached_property
     def telemetry(self) -> CallTelemetry:

@@ -24,6 +24,7 @@ from caps.capabilities.broker.outcomes import (
     checked,
     encoded_flat,
     failed,
+    ok_outcome,
 )
 from caps.capabilities.grant import BoundCapability
 from caps.capabilities.provider import CallContext, PlainProvider, Provider, without_suspending
@@ -92,7 +93,6 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from caps.capabilities.broker.prepared.preparation import PreparedCall
     from caps.capabilities.broker.streams import ItemStream
 
 _async_library: contextvars.ContextVar[str | None] | None
@@ -153,11 +153,18 @@ def call_inline(
     It runs outside any task, also if the caller runs in one: otherwise the provider could cancel
     the host's own task.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:  # on trio, which has no tasks of this kind
-        return _call_outside_task(bound, context, payload, policy_id, on_asyncio=False)
-    return outside_task(lambda: _call_outside_task(bound, context, payload, policy_id))
+    run, on_asyncio = without_suspending(bound.provider), runs_on_asyncio()
+
+    def call() -> bytes | Outcome:
+        return run_alone(run, bound, context, payload, policy_id, on_asyncio=on_asyncio)
+
+    ended = outside_task(call)
+    return ok_outcome(ended) if isinstance(ended, bytes) else ended
+
+
+def runs_on_asyncio() -> bool:
+    """Whether the event loop that runs here is one of asyncio; trio has no tasks of its kind."""
+    return asyncio._get_running_loop() is not None  # noqa: SLF001 - exported by it
 
 
 def outside_task(act: Callable[[], T]) -> T:
@@ -176,55 +183,30 @@ def outside_task(act: Callable[[], T]) -> T:
         asyncio.tasks._enter_task(loop, task)  # noqa: SLF001 - as above
 
 
-def call_plain(
-    call: PreparedCall, context: CallContext, payload: Mapping[str, Any]
-) -> bytes | Outcome:
-    """`call_inline` outside any task: the encoded result, or another outcome."""
-    bound, policy_id, on_asyncio = call.bound, call.decision.policy_id, call.on_asyncio
-    result, failure = _run_alone(
-        call.run, bound, context, payload, policy_id, on_asyncio=on_asyncio
-    )
-    if failure is not None:
-        return failure
-    return encoded_flat(result, call.fits_result) or checked(bound, context, result)
-
-
-def _call_outside_task(
-    bound: BoundCapability,
-    context: CallContext,
-    payload: Mapping[str, Any],
-    policy_id: str,
-    *,
-    on_asyncio: bool = True,
-) -> Outcome:
-    run = without_suspending(bound.provider)
-    result, failure = _run_alone(run, bound, context, payload, policy_id, on_asyncio=on_asyncio)
-    return failure or checked(bound, context, result)
-
-
-def _run_alone(
+def run_alone(
     run: PlainProvider,
     bound: BoundCapability,
     context: CallContext,
     payload: Mapping[str, Any],
     policy_id: str,
     *,
-    on_asyncio: bool = True,
-) -> tuple[Any, Outcome | None]:
-    """What the provider returns, and the outcome of what it raises, if it does.
+    on_asyncio: bool,
+) -> bytes | Outcome:
+    """`call_inline` outside any task: the encoded result, or the outcome of another end.
 
-    It gets its own copy of the context, as a task does: it can change only that.
+    The provider gets its own copy of the context, as a task does: it can change only that.
     """
     own = contextvars.copy_context()
     if on_asyncio and _async_library is not None and _async_library.get() != "asyncio":
         own.run(_async_library.set, "asyncio")  # anyio asks this, and looks for a task otherwise
     try:
-        return own.run(run, context, payload), None
+        result = own.run(run, context, payload)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - what never suspends is not cancelled or closed
         declared = _declared_failure(error, bound, policy_id)
-        return None, declared or _unexpected_failure(context, error)
+        return declared or _unexpected_failure(context, error)
+    return encoded_flat(result, bound.schema_out.fits) or checked(bound, context, result)
 
 
 def _outcome_of_error(

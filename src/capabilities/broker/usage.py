@@ -22,6 +22,11 @@ from caps.security.request import KeyUse, Usage
 from caps.worker.host.supervisor.wall_clock import WallClock
 
 
+def deadline_of(grant: Grant) -> float:
+    """When an execution whose code is sent now is over, on the monotonic clock."""
+    return time.monotonic() + grant.limits.wall_ms / 1000
+
+
 class UsageMeter:
     """Counts for one execution. `rates` is shared by all executions, `keys` by its session."""
 
@@ -34,8 +39,12 @@ class UsageMeter:
         clock: WallClock,
         redactor: Redactor,
         outer: UsageMeter | None = None,
+        deadline: float = 0.0,
     ) -> None:
-        """`outer` is that of the execution that this one is nested in."""
+        """`outer` is that of the execution that this one is nested in.
+
+        See `deadline_of`: before it begins, the time of an execution is over.
+        """
         self.calls = 0
         """All calls so far, including refused ones and those of nested executions."""
         self.millionths = 0
@@ -48,11 +57,7 @@ class UsageMeter:
         self._clock = clock
         self._redactor = redactor
         self._in_flight = 0
-        self._deadline = 0.0
-
-    def begin(self) -> None:
-        """Start the clock of the execution: its code is being sent."""
-        self._deadline = time.monotonic() + self._grant.limits.wall_ms / 1000
+        self._deadline = deadline
 
     def before(
         self,
@@ -145,6 +150,10 @@ class UsageMeter:
             and self._in_flight + calls <= limits.concurrency
             and time.monotonic() <= self._deadline
         )
+
+    def is_in_time(self) -> bool:
+        """Whether the time is certainly not over; also asks as little as `has_room`."""
+        return time.monotonic() <= self._deadline
 
     def count(self, calls: int) -> None:
         """These were made and answered while nothing else could call."""

@@ -19,11 +19,10 @@ from msgspec.structs import replace
 
 from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.evidence import redacted_error
-from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import MILLION, Grant
 from caps.capabilities.runtime.budget import BudgetWatchdog
-from caps.capabilities.runtime.execution_request import ExecutionRequest
+from caps.capabilities.runtime.execution_request import ExecutionRequest, job_under
 from caps.capabilities.runtime.recording.texts import (
     ENDED,
     STARTED,
@@ -50,7 +49,7 @@ from caps.protocol.errors import (
     LimitExceededError,
     ProtocolError,
 )
-from caps.protocol.messages import REFUSED_REQUEST_MARGIN, ResultMessage, WorkerLimits
+from caps.protocol.messages import ResultMessage
 from caps.protocol.values import decode_value
 from caps.security.audit.model.records import (
     AuditEvent,
@@ -73,8 +72,6 @@ class JobRunner(Protocol):
         """See `WorkerPool.run`."""
 
 
-# What a message to the worker can have of it; code is shown it in errors.
-_MAX_POLICY_IDS = 256
 # Decoding this much takes a few milliseconds even in the worst case.
 _INLINE_DECODE_BYTES = 16 * 1024
 
@@ -108,7 +105,8 @@ def run_execution(
     `degraded` names the layers that are not fully in force; every record has it. `isolation` is
     how much of each layer is in force, for the first record.
     """
-    return _Execution(services, runner, grant, request, degraded, isolation).run_to_end()
+    execution = _Execution(services, runner, grant, request, degraded, isolation)
+    return execution.run_traced() if execution.span.traced else execution.run_to_end()
 
 
 class _Execution(RecordWriter):
@@ -123,7 +121,7 @@ class _Execution(RecordWriter):
         degraded: str | None,
         isolation: tuple[tuple[str, str], ...],
     ) -> None:
-        super().__init__(services.audit)
+        self._audit = services.audit
         self._services = services
         self._runner = runner
         self._grant = grant
@@ -131,11 +129,10 @@ class _Execution(RecordWriter):
         self._isolation = isolation
         self._degraded = degraded
         self._source = SourceText.of(request.source, request.filename)
-        self._span = services.tracing.execution(
+        self.span = services.tracing.execution(
             grant.execution_id, grant.policy_id, grant.policy_sha256, request.identity
         )
         channel = request.channel
-        self._keys = channel.keys if channel else IdempotencyCache()
         self._clock = WallClock()
         self._watchdog: BudgetWatchdog | None = None
         if grant.costs:  # else no call costs anything
@@ -144,10 +141,10 @@ class _Execution(RecordWriter):
             services,
             grant,
             request.identity,
-            self._span,
+            self.span,
             degraded=degraded,
             channel_id=channel.channel_id if channel else None,
-            keys=self._keys,
+            keys=channel.keys if channel else None,
             flow=channel.flow if channel else request.flow,
             clock=self._clock,
             on_decision=request.on_decision if self._watchdog is None else self._watchdog.see,
@@ -158,34 +155,41 @@ class _Execution(RecordWriter):
         self._texts: ExecutionTexts | None = None
         self._began = time.perf_counter()
 
+    async def run_traced(self) -> ExecutionResult:
+        with self.span:
+            return await self.run_to_end()
+
     async def run_to_end(self) -> ExecutionResult:
-        services, status = self._services, ExecutionStatus.HOST_FAILED
-        with self._span:
-            services.metrics.execution_started()
-            services.live.add(self._calls)  # it can be revoked from now on
-            outer = None if self._request.parent is None else self._request.parent.broker
+        services, calls, status = self._services, self._calls, ExecutionStatus.HOST_FAILED
+        services.metrics.execution_started()
+        services.live.add(calls)  # it can be revoked from now on
+        outer = None if self._request.parent is None else self._request.parent.broker
+        if outer is not None:
+            outer.inner.add(calls)
+        try:
+            await self._run()
+            status, progress = ExecutionStatus.OK, self._progress
+            if progress.failure is not None:
+                status = status_of(progress.failure, from_code=progress.from_code)
+        except anyio.get_cancelled_exc_class():
+            status = ExecutionStatus.CANCELLED
+            raise
+        finally:
+            services.live.remove(calls)
             if outer is not None:
-                outer.inner.add(self._calls)
-            try:
-                await self._run()
-                status = self._status()
-            except anyio.get_cancelled_exc_class():
-                status = ExecutionStatus.CANCELLED
-                raise
-            finally:
-                services.live.remove(self._calls)
-                if outer is not None:
-                    outer.inner.remove(self._calls)
-                if self._request.channel is None:
-                    services.approvals.forget(self._calls.channel_id)
-                    self._keys.clear()  # its answers can be large
-                status = await self._record_end(status)
+                outer.inner.remove(calls)
+            if calls.was_called and self._request.channel is None:
+                calls.forget()
+            status = await self._record_end(status)
         return self._result(status)
 
     async def _run(self) -> None:
         progress = self._progress
         try:
-            await self._record_start()
+            waiting = self._write_start()
+            if waiting is not None:
+                await self._audit.append(waiting)
+            self._services.metrics.count_injected(self._grant.chain.granted)
             if self._request.on_start is not None:
                 self._request.on_start(self._grant.execution_id)
             if self._source.refusal is not None:
@@ -193,7 +197,8 @@ class _Execution(RecordWriter):
             running = self._runner.run(self._job(), self._calls, self._add_output)
             watchdog = self._watchdog
             message = await (running if watchdog is None else watchdog.watch(running))
-            await self._set_result(message)
+            if not self._set_result(message):
+                await self._decode_in_thread(message)
         except ExecutionError as error:
             progress.failure, progress.from_code = failure_of_host(error), True
         except CapsError as error:
@@ -205,32 +210,18 @@ class _Execution(RecordWriter):
                 self.fail(self._calls.unrecorded)
 
     def _job(self) -> Job:
-        grant, limits, request = self._grant, self._grant.limits, self._request
-        chain, channel = grant.chain, request.channel
-        return Job(
-            execution_id=channel.channel_id if channel else grant.execution_id,
-            namespace=grant.namespace,
-            policy_id=chain.policy_ids[:_MAX_POLICY_IDS],
-            manifest=grant.manifest,
-            manifest_bytes=grant.manifest_bytes,
-            source=self._source.text,
-            filename=self._source.filename,
-            wall_ms=limits.wall_ms,
-            session=channel is not None,
-            output_bytes=limits.output_bytes,
-            max_requests=limits.calls + REFUSED_REQUEST_MARGIN,
+        grant, request, source = self._grant, self._request, self._source
+        channel = request.channel
+        return replace(
+            job_under(grant.chain, grant.namespace, grant.learning, channel is not None),
+            execution_id=grant.execution_id if channel is None else channel.channel_id,
+            source=source.text,
+            filename=source.filename,
             owner=request.identity.principal,
             clock=self._clock,
-            worker_limits=WorkerLimits(
-                cpu_ms=limits.cpu_ms,
-                memory_mb=limits.memory_mb,
-                concurrency=limits.concurrency,
-                calls=limits.calls,
-            ),
             check=request.check,
             inputs=request.inputs.data,
             argv=request.argv,
-            modules=chain.modules,
         )
 
     def _add_output(self, text: str) -> None:
@@ -242,39 +233,38 @@ class _Execution(RecordWriter):
         if self._request.on_output is not None:
             self._request.on_output(text)
 
-    async def _set_result(self, message: ResultMessage) -> None:
+    def _set_result(self, message: ResultMessage) -> bool:
+        """Keep what the worker reported; False if its value is still to be decoded."""
         progress = self._progress
         progress.started = not message.never_ran
         progress.from_code = True
         if message.error is not None:
             progress.failure = progress.reported = failure_of_code(message.error)
         elif len(message.value) > _INLINE_DECODE_BYTES:
-            # A large value is decoded in a thread, so that it does not block the event loop.
-            progress.value = await run_in_runtime_thread(
-                self._request.identity.principal,
-                self._grant.execution_id,
-                decode_value,
-                message.value,
-            )
+            return False
         elif message.value:
             progress.value = decode_value(message.value)
         progress.value_is_repr = message.value_is_repr
+        return True
 
-    def _status(self) -> ExecutionStatus:
-        return status_of(self._progress.failure, from_code=self._progress.from_code)
+    async def _decode_in_thread(self, message: ResultMessage) -> None:
+        """Decode a large value without blocking the event loop."""
+        caller, progress = self._request.identity.principal, self._progress
+        progress.value = await run_in_runtime_thread(
+            caller, self._grant.execution_id, decode_value, message.value
+        )
+        progress.value_is_repr = message.value_is_repr
 
-    async def _record_start(self) -> None:
+    def _write_start(self) -> AuditEvent | None:
+        """Record the start; its event if that has to wait."""
         texts = self._texts = self._usual_texts()
         record = None if texts is None else texts.started(self._source.sha256)
-        waiting = self.write(self._started_event, record, STARTED)
-        if waiting is not None:
-            await self._audit.append(waiting)
-        self._services.metrics.count_injected(self._grant.chain.granted)
+        return self.write(self._started_event, record, STARTED)
 
     def _usual_texts(self) -> ExecutionTexts | None:
         """The texts of both records, if those of this execution can be cut out."""
         request, grant = self._request, self._grant
-        if not self._audit.takes_encoded or self._span.ids:
+        if not self._audit.takes_encoded or self.span.ids:
             return None
         if request.inputs.digests or request.parent is not None:
             return None
@@ -328,13 +318,20 @@ class _Execution(RecordWriter):
         ended = functools.partial(self._ended_event, status, duration_us)
         record = None
         if texts is not None and status is ExecutionStatus.OK and used is not None:
-            calls = self._calls.meter.calls
+            calls = self._calls.meter.calls if self._calls.was_called else 0
             record = texts.ended(calls, progress.output_bytes, duration_us, used)
         try:
-            if await self.append_or_fail(ended, record, ENDED):
-                status = ExecutionStatus.HOST_FAILED
+            waiting = self.write(ended, record, ENDED)
+            if waiting is not None:
+                await self._append_shielded(waiting)
+        except AuditError as error:
+            self.fail(error)
+            status = ExecutionStatus.HOST_FAILED
         finally:  # a shield does not stop a native asyncio cancellation; the write goes on then
-            self._observe_end(status, duration)
+            cpu_us = used.cpu_us if used else None
+            self._services.metrics.execution_ended(status, duration, progress.output_bytes, cpu_us)
+            if self.span.traced:
+                self.span.settle(status.value, progress.failure.code if progress.failure else None)
         return status
 
     def _ended_event(self, status: ExecutionStatus, duration_us: int) -> AuditEvent:
@@ -346,7 +343,7 @@ class _Execution(RecordWriter):
             error_code=failure.code if failure else None,
             error_message=self._recorded_message(failure) if failure else None,
             duration_us=duration_us,
-            calls=self._calls.meter.calls,
+            calls=self._calls.meter.calls if self._calls.was_called else 0,
             output_bytes=progress.output_bytes,
             cpu_us=used.cpu_us if used else None,
             max_rss_kb=used.max_rss_kb if used else None,
@@ -358,21 +355,14 @@ class _Execution(RecordWriter):
             return failure.message
         return redacted_error(self._audit.redactor, failure.type, failure.message)
 
-    def _observe_end(self, status: ExecutionStatus, duration: float) -> None:
-        progress, used = self._progress, self._calls.used
-        self._services.metrics.execution_ended(
-            status, duration, progress.output_bytes, used.cpu_us if used else None
-        )
-        if self._span.traced:
-            self._span.settle(status.value, progress.failure.code if progress.failure else None)
-
     def fail(self, error: AuditError) -> None:
         self._progress.failure = failure_of_host(error)
         self._progress.from_code = False
         self._progress.value = None
 
     def _result(self, status: ExecutionStatus) -> ExecutionResult:
-        progress, used = self._progress, self._calls.used
+        progress, calls, used = self._progress, self._calls, self._calls.used
+        was_called = calls.was_called
         # The objects of an execution refer to each other and are collected some time later. What
         # can be large goes with the result.
         self._progress = _ExecutionState()
@@ -386,11 +376,11 @@ class _Execution(RecordWriter):
             error=progress.failure,
             usage=Resources(
                 duration_ms=round((time.perf_counter() - self._began) * 1000, 3),
-                calls=self._calls.meter.calls,
+                calls=calls.meter.calls if was_called else 0,
                 output_bytes=progress.output_bytes,
                 cpu_ms=used.cpu_us / 1000 if used else None,
                 max_rss_kb=used.max_rss_kb if used else None,
             ),
-            decisions=self._calls.decisions,
-            artifacts=self._calls.handed_out,
+            decisions=calls.decisions if was_called else (),
+            artifacts=calls.handed_out if was_called else (),
         )

@@ -1,18 +1,27 @@
-"""(3) What an execution is given, checked before anything is recorded."""
+"""(3) What an execution is given, checked before anything is recorded, and what its worker gets."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import msgspec
+from msgspec.structs import replace
 
 from caps.capabilities.artifacts import Artifact
 from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.broker.flow import FlowState
 from caps.capabilities.broker.idempotency import IdempotencyCache
+from caps.capabilities.chain import PolicyChain
+from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.runtime.inputs import NO_INPUTS, EncodedInputs
+from caps.protocol.messages import REFUSED_REQUEST_MARGIN, WorkerLimits
+from caps.worker.host.supervisor.interface import Job, Manifest
+
+# What a message to the worker can have of it; code is shown it in errors.
+_MAX_POLICY_IDS = 256
 
 
 class SessionChannel(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,3 +70,31 @@ class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
         for name, value in (("source", self.source), ("filename", self.filename)):
             if not isinstance(value, str):
                 raise TypeError(f"{name} must be a `str`, not `{type(value).__name__}`")
+
+
+@functools.lru_cache(maxsize=64)
+def job_under(chain: PolicyChain, namespace: str, learning: bool, session: bool) -> Job:
+    """What the jobs of all executions under these policies have in common."""
+    grant = Grant(execution_id="", namespace=namespace, chain=chain, learning=learning)
+    limits = chain.limits
+    job = Job(
+        execution_id="",
+        namespace=namespace,
+        policy_id=chain.policy_ids[:_MAX_POLICY_IDS],
+        manifest=grant.manifest,
+        manifest_bytes=grant.manifest_bytes,
+        source="",
+        filename="",
+        wall_ms=limits.wall_ms,
+        session=session,
+        output_bytes=limits.output_bytes,
+        max_requests=limits.calls + REFUSED_REQUEST_MARGIN,
+        worker_limits=WorkerLimits(
+            cpu_ms=limits.cpu_ms,
+            memory_mb=limits.memory_mb,
+            concurrency=limits.concurrency,
+            calls=limits.calls,
+        ),
+        modules=chain.modules,
+    )
+    return replace(job, told=Manifest.of(job))

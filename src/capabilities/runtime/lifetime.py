@@ -46,7 +46,7 @@ class RuntimeLifetime(SyncRuntimeMixin):
             try:
                 self._opened = await open_parts(self._settings, stack)
                 self._home = anyio.lowlevel.current_token()
-                self._loop = _running_loop()
+                self._loop = asyncio._get_running_loop()  # noqa: SLF001 - as below
                 self._process = os.getpid()
             except CapsError as error:
                 failure = error  # raised below: the task groups would wrap it
@@ -123,8 +123,10 @@ class RuntimeLifetime(SyncRuntimeMixin):
 
     def _open_here(self) -> OpenRuntime:
         """`_open` for callers that await something, which works only on its own event loop."""
-        opened = self._open()
-        loop = _running_loop()
+        opened = self._opened
+        if opened is None or os.getpid() != self._process:
+            opened = self._open()  # which says what is wrong
+        loop = asyncio._get_running_loop()  # noqa: SLF001 - exported by it; None if there is none
         is_home = loop is not None and loop is self._loop  # most often, and found quickly
         if not is_home and anyio.lowlevel.current_token() != self._home:
             raise ConfigurationError(
@@ -137,10 +139,3 @@ class RuntimeLifetime(SyncRuntimeMixin):
             raise ConfigurationError("the runtime is not open; use `async with Runtime(...)`")
         check_process(self._process)
         return self._opened
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
+import msgspec
 from anyio.abc import TaskGroup
 
 from caps.capabilities.bind import check_protected_paths
@@ -85,8 +85,7 @@ class ActiveExecutions:
                 await self._ended.wait()
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRuntime:
+class OpenRuntime(msgspec.Struct, frozen=True):
     """An open runtime. `tasks` runs its background tasks: streams and the policy reloader.
 
     `pool` belongs to the policies that the runtime was opened with, and its workers have `modules`;
@@ -176,13 +175,16 @@ class OpenRuntime:
             principal, "inputs", encode_inputs, inputs, namespace, self.services.audit.redactor
         )
 
-    async def run(self, grant: Grant, request: ExecutionRequest) -> ExecutionResult:
+    def run(self, grant: Grant, request: ExecutionRequest) -> Coroutine[Any, Any, ExecutionResult]:
         """Run one execution to its end, in a worker that has the modules of its grant.
 
         Raises IsolationError, PolicyInvalidError or WorkerLostError before anything runs.
         """
-        if grant.modules == self.modules:
-            return await self.execute(self.pool, grant, request)
+        if grant.chain.modules == self.modules:
+            return self.execute(self.pool, grant, request)
+        return self._run_with_modules(grant, request)
+
+    async def _run_with_modules(self, grant: Grant, request: ExecutionRequest) -> ExecutionResult:
         async with AsyncExitStack() as stack:
             pool = await acquire_pool(self.pools, stack, grant.chain)
             return await self.execute(pool, grant, request)
@@ -192,7 +194,7 @@ class OpenRuntime:
     ) -> ExecutionResult:
         """Run one execution to its end. Raises IsolationError before anything runs."""
         # Checked every time: a restarted zygote may have fewer layers in force than the first.
-        checked = self.isolation.check(runner.layers, grant.modules)
+        checked = self.isolation.check(runner.layers, grant.chain.modules)
         if isinstance(checked.verdict, IsolationError):
             raise checked.verdict
         self.executions.begin()

@@ -214,6 +214,10 @@ class Runtime(RuntimeLifetime):
             inputs=NO_INPUTS if inputs is None else await self._encoded(inputs, principal),
             argv=None if argv is None else checked_arguments(argv),
         )
+        if policy is None and replace is False:  # most often, and nothing has to be checked
+            opened, namespace = self._open_here(), self._settings.namespace
+            grant = self.registry.inject(namespace, new_id(), opened.chain, budget=budget)
+            return await opened.run(grant, request)
         return await self._execute(request, policy, replace, budget=budget)
 
     async def stream(
@@ -404,14 +408,9 @@ class Runtime(RuntimeLifetime):
         execution_id: str | None = None,
         budget: float | None = None,
     ) -> ExecutionResult:
-        opened = self._open_here()
-        if policy is None and replace is False:  # most often, and nothing has to be checked
-            chain = opened.chain
-        else:
-            chain = await opened.chain_for(self.registry, policy, replace)
-            opened = self._open()
+        chain = await self._chain(policy, replace)
         grant = self._inject(execution_id or new_id(), chain, budget)
-        return await opened.run(grant, request)
+        return await self._open().run(grant, request)
 
     async def _chain(self, policy: PoliciesGiven | None, replace: bool) -> PolicyChain:
         return await self._open_here().chain_for(self.registry, policy, replace)

@@ -38,7 +38,7 @@ from caps.capabilities.runtime.result import ExecutionResult
 from caps.protocol.argument_checks import require_int
 from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
 from caps.security.audit.model.records import ExecutionStatus
-from caps.worker.host.pool.lease import Lease, SessionEnd
+from caps.worker.host.pool.lease import Lease, SessionEnd, SessionOutcome
 
 if TYPE_CHECKING:
     from caps.capabilities.runtime.stream import EventQueue, StreamEvent
@@ -227,7 +227,8 @@ class Session:
         Cancelling kills the worker and ends the session. Raises SessionBusyError while another
         run is in flight, and SessionEndedError once the session has ended.
         """
-        check_run_arguments(on_output, check)
+        if on_output is not None or check is not False:
+            check_run_arguments(on_output, check)
         return await self._run_cell(source, inputs, check, on_output)
 
     async def stream(
@@ -253,7 +254,11 @@ class Session:
         on_output: Callable[[str], None] | None,
         feed: EventQueue | None = None,
     ) -> ExecutionResult:
-        await self._check_alive()
+        self._check_free()
+        if self._runs >= self._limits.max_runs:
+            await self._lease.end(SessionEnd.RUNS, f"it has had its {self._limits.max_runs} runs")
+        if self._lease.ended is not None:
+            raise _ended_error(self._lease.ended)
         self._busy = True
         self._runs += 1
         lost = self._lease.take_loss()
@@ -286,24 +291,22 @@ class Session:
             if over is not None:
                 over.set()
 
-    async def _check_alive(self) -> None:
+    def _check_free(self) -> None:
         check_process(self._process)
         if self._busy:
             raise SessionBusyError(
                 "the session runs another cell; wait for it, or open a session of its own"
             )
         _ = self.grant  # raises if it was never opened
-        if self._runs >= self._limits.max_runs:
-            await self._lease.end(SessionEnd.RUNS, f"it has had its {self._limits.max_runs} runs")
-        ended = self._lease.ended
-        if ended is not None:
-            raise SessionEndedError(
-                f"the session has ended: {ended.message}; open a new one",
-                reason=ended.reason.value,
-            )
 
     async def _end_on_violation(self, result: ExecutionResult) -> None:
         """End the session after a result that could not be decoded, found after the run ended."""
         if self._lease.ended is None:
             reason = result.error.message if result.error else "it broke the protocol"
             await self._lease.end(SessionEnd.PROTOCOL_VIOLATION, reason)
+
+
+def _ended_error(ended: SessionOutcome) -> SessionEndedError:
+    return SessionEndedError(
+        f"the session has ended: {ended.message}; open a new one", reason=ended.reason.value
+    )

@@ -37,11 +37,8 @@ class SourceText(msgspec.Struct, frozen=True):
             )
         if refusal is None and len(data) > MAX_SOURCE_BYTES:
             refusal = f"the source takes {len(data)} bytes, over the limit of {MAX_SOURCE_BYTES}"
-        return cls(text, _safe_filename(filename), sha256(data).hexdigest(), refusal)
-
-
-def _safe_filename(filename: str) -> str:
-    """`filename` as valid, short text: the name of a real file may be neither."""
-    if not filename.isascii():
-        filename = filename.encode("utf-8", "replace").decode()
-    return filename[:_MAX_FILENAME_CHARACTERS] or "<agent>"
+        # The name of a real file may be neither valid nor short.
+        if not filename.isascii():
+            filename = filename.encode("utf-8", "replace").decode()
+        filename = filename[:_MAX_FILENAME_CHARACTERS] or "<agent>"
+        return cls(text, filename, sha256(data).hexdigest(), refusal)

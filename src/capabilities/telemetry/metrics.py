@@ -11,11 +11,11 @@ All runtimes with the same registry share one `Metrics` and count together.
 from __future__ import annotations
 
 import weakref
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from caps.capabilities.telemetry.counters import (
+    ByName,
     Counter,
     Gauge,
     GroupCounter,
@@ -73,9 +73,16 @@ class Metrics:
         self._add_policies()
         self._begin_at_zero()
         self.allowed_calls = JointQueue(
-            self._count_allowed, self.requests, self.request_seconds, self.result_bytes
+            ByName(self._count_allowed), self.requests, self.request_seconds, self.result_bytes
         )
-        self.appends = JointQueue(self._count_appends, self.audit_records, self.audit_seconds)
+        self.appends = JointQueue(
+            ByName(self._count_appends), self.audit_records, self.audit_seconds
+        )
+        self._ended = JointQueue(
+            ByName(self._count_ended),
+            *(self.executions, self.execution_seconds),
+            *(self.output_bytes, self.execution_cpu_seconds),
+        )
         if registry is not None:
             self._register(registry)
 
@@ -95,23 +102,33 @@ class Metrics:
         found = _by_registry.get(registry)
         return cls(registry) if found is None else found
 
-    def _count_allowed(self, queued: deque[tuple[str, int, float, int]]) -> None:
+    def _count_allowed(self, label: str, samples: list[tuple[str, int, float, int]]) -> None:
         """Calls of a capability that gave results: how many, their time each, their bytes."""
-        requests, seconds, sizes = self.requests, self.request_seconds, self.result_bytes
-        while queued:
-            label, calls, took, size = queued.popleft()
-            requests.count((label, "allow", _ALLOWED, _OK), calls)
-            seconds.count((label,), took, calls)
-            if size:
-                sizes.count((label,), size)
+        _, calls, took, sizes = zip(*samples, strict=True)
+        self.requests.count((label, "allow", _ALLOWED, _OK), sum(calls))
+        if any(sizes):
+            self.result_bytes.count((label,), sum(sizes))
+        if max(calls) == 1:
+            self.request_seconds.count_all((label,), took)
+        else:
+            for times, seconds in zip(calls, took, strict=True):
+                self.request_seconds.count((label,), seconds, times)
 
-    def _count_appends(self, queued: deque[tuple[str, int, float]]) -> None:
+    def _count_appends(self, kind: str, samples: list[tuple[str, int, float]]) -> None:
         """Records of one kind that were appended together: how many, and how long that took."""
-        records, seconds = self.audit_records, self.audit_seconds
-        while queued:
-            kind, appended, took = queued.popleft()
-            records.count((kind,), appended)
-            seconds.count((), took)
+        _, records, took = zip(*samples, strict=True)
+        self.audit_records.count((kind,), sum(records))
+        self.audit_seconds.count_all((), took)
+
+    def _count_ended(self, status: str, samples: list[tuple[str, float, int, int | None]]) -> None:
+        """Executions that ended alike: after how long, with how much output and CPU time."""
+        _, seconds, sizes, cpu_us = zip(*samples, strict=True)
+        self.executions.count((status,), len(samples))
+        self.execution_seconds.count_all((), seconds)
+        if any(sizes):
+            self.output_bytes.count((), sum(sizes))
+        if any(cpu_us):
+            self.execution_cpu_seconds.count((), sum(filter(None, cpu_us)) / 1_000_000)
 
     def _add_executions(self) -> None:
         self.executions = Counter("caps_executions", "Executions by how they ended.", ["status"])
@@ -278,12 +295,7 @@ class Metrics:
     ) -> None:
         """One execution has ended; `cpu_us` is what its code used, if it was measured."""
         self.executions_in_flight.add(-1)
-        self.executions.add((status.value,))
-        self.execution_seconds.observe((), seconds)
-        if output_bytes:
-            self.output_bytes.add((), output_bytes)
-        if cpu_us:
-            self.execution_cpu_seconds.add((), cpu_us / 1_000_000)
+        self._ended.put((status.value, seconds, output_bytes, cpu_us))
 
     def count_layers(self, layers: Iterable[Layer], change: int) -> None:
         """Count one open runtime more or less with these layers."""

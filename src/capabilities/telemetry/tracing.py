@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final
 
@@ -46,7 +47,7 @@ class ExecutionSpan:
     def __init__(self, agent: str | None, capture: bool) -> None:
         self.agent = agent
         self.capture = capture
-        self.ids: dict[str, str] = {}
+        self.ids: Mapping[str, str] = {}
         """The trace and span ids for audit records; empty if there is no trace."""
 
     def __enter__(self) -> ExecutionSpan:
@@ -83,15 +84,22 @@ class Tracing:
         """
         self._capture = _capture_from_environment() if capture is None else capture
         self._providers = (tracer_provider, meter_provider)
+        self._is_configured = self._providers != (None, None)
         self._instruments: Instruments | None = None
+        # Of the last execution that was not traced: those of one agent need one only.
+        self._untraced: ExecutionSpan | None = None
 
     def execution(
         self, execution_id: str, policy_id: str, policy_sha256: str, identity: Identity
     ) -> ExecutionSpan:
         """The span of one execution: current inside its context, and ended with it."""
+        if not self._is_configured and "opentelemetry" not in sys.modules:
+            span = self._untraced
+            if span is None or span.agent != identity.agent:
+                span = self._untraced = ExecutionSpan(identity.agent, self._capture)
+            return span
         instruments = self._loaded()
-        if instruments is None:
-            return ExecutionSpan(identity.agent, self._capture)
+        assert instruments is not None  # as above
         from caps.capabilities.telemetry.spans import ObservedSpan
 
         attributes = {
@@ -118,7 +126,7 @@ class Tracing:
 
     def _loaded(self) -> Instruments | None:
         """None if OpenTelemetry is neither loaded nor configured."""
-        if "opentelemetry" not in sys.modules and self._providers == (None, None):
+        if not self._is_configured and "opentelemetry" not in sys.modules:
             return None
         if self._instruments is None:
             from caps.capabilities.telemetry.spans import Instruments

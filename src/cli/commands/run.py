@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,42 +158,42 @@ def run(
         settings = audit_settings(audit_path, audit_sinks)
         if as_json and settings.uses_standard_output:
             fail("`--json` and the sink `stdout:` exclude each other", ExitCode.BAD_USAGE)
-        with StopSignals() as stop:
+        with StopSignals() as stop, ExitStack() as opened:
             with gc_paused():
                 from caps.capabilities.runtime.runtime import Runtime
                 from caps.cli.telemetry import telemetry
                 from caps.worker.host.zygote.source import ZygoteSource
 
                 registry = carded_registry(registry_name, settings)
-            with (
-                telemetry(metrics_port, metrics_address) as instruments,
-                Runtime(
-                    policy_paths or None,
-                    registry=registry,
-                    audit=settings,
-                    workers=ZygoteSource(
-                        launched=launched, on_start=instruments["metrics"].zygote_started
-                    ),
-                    approver=announcing_approver(directory),
-                    watch=False,  # its only execution keeps the policy that it started with
-                    **instruments,
-                ) as runtime,
-            ):
-                warn_if_degraded(runtime)
-                result = result_of(
-                    runtime.submit(
-                        source,
-                        principal=principal_or_user(principal),
-                        agent=agent,
-                        session=session,
-                        filename=filename,
-                        on_output=None if as_json else output,
-                        check=check,
-                        inputs=values,
-                        argv=argv,
-                    ),
-                    stop,
+                instruments = opened.enter_context(telemetry(metrics_port, metrics_address))
+                runtime = opened.enter_context(
+                    Runtime(
+                        policy_paths or None,
+                        registry=registry,
+                        audit=settings,
+                        workers=ZygoteSource(
+                            launched=launched, on_start=instruments["metrics"].zygote_started
+                        ),
+                        approver=announcing_approver(directory),
+                        watch=False,  # its only execution keeps the policy that it started with
+                        **instruments,
+                    )
                 )
+            warn_if_degraded(runtime)
+            result = result_of(
+                runtime.submit(
+                    source,
+                    principal=principal_or_user(principal),
+                    agent=agent,
+                    session=session,
+                    filename=filename,
+                    on_output=None if as_json else output,
+                    check=check,
+                    inputs=values,
+                    argv=argv,
+                ),
+                stop,
+            )
     if stop.received is not None or result is None:
         exit_by_signal(stop.received)
     files = directory_of_artifacts.write(result.artifacts) if directory_of_artifacts else None

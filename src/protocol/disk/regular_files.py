@@ -13,6 +13,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, Final
 
+_NEWLINE: Final = ord("\n")
 # Open or create a file for reading and writing; never follow a symbolic link.
 CREATE_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -63,10 +64,11 @@ def was_cut(fd: int, offset: int, end: int) -> bool:
     Somebody cut it in place (as `copytruncate` of logrotate does) since its size was checked. A
     write beyond the new end leaves a hole, which reads as NUL bytes.
     """
+    if not offset:
+        return len(os.pread(fd, end, 0)) < end
     # One read tells both: it stops at the end of the file, and begins with the end of a line.
-    start = offset - 1 if offset else 0
-    found = os.pread(fd, end - start, start)
-    return len(found) < end - start or (offset > 0 and not found.startswith(b"\n"))
+    found = os.pread(fd, end - offset + 1, offset - 1)
+    return len(found) <= end - offset or found[0] != _NEWLINE
 
 
 def remove_hole(fd: int, offset: int) -> None:

@@ -101,7 +101,8 @@ class _ValueEncoder:
         """A value that is not exactly of a plain type: of a kind with a mark, or of a subclass."""
         if isinstance(value, enum.Enum):
             return self.plain(value._value_, room - 1)
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        # As `dataclasses.is_dataclass`, without the pages that the module would take of a worker.
+        if hasattr(type(value), "__dataclass_fields__") and not isinstance(value, type):
             return self._dict(_fields_of(value), room)
         if isinstance(value, tuple):
             return self._sequence(Kind.TUPLE, tuple.__iter__(value), room)

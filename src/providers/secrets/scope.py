@@ -25,7 +25,7 @@ MAX_SECRETS = 64
 class SecretRule(BaseModel):
     """What a policy says of one secret."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     hosts: HostPatterns
 

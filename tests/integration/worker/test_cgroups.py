@@ -26,6 +26,7 @@ from caps.worker.host.memory.cgroup import CgroupRoot, MemoryGroup, write
 from caps.worker.host.memory.cgroup_discovery import CgroupInterface, CgroupLocation, find_locations
 from caps.worker.host.memory.limiter import CgroupMembership, MemoryLimiter
 from caps.worker.host.memory.prepared_group import PreparedGroup
+from caps.worker.host.zygote.launch import prelaunched_zygote
 from caps.worker.host.zygote.source import ForkedWorker, ZygoteSource
 from support.observed_runtime import observed_runtime
 from support.processes import children, descendants, has_ended, open_pidfds, pid_of
@@ -145,6 +146,19 @@ class TestAWorker:
             assert len(set(groups)) == len(groups)
             assert {Path(group).parent.name for group in groups} == {home.name}
             assert group_of(host.zygote, place.interface).endswith(f"/{home.name}/zygote")
+
+    async def test_comes_from_a_zygote_in_a_group_even_if_that_was_ready_before(
+        self, place: CgroupLocation
+    ) -> None:
+        """The process that forks is a child of the one that the host knows."""
+        with prelaunched_zygote() as launched, anyio.fail_after(PATIENCE_SECONDS):
+            assert launched is not None
+            await anyio.wait_readable(launched.control)
+            source = ZygoteSource(launched=launched)
+            async with Runtime({}, audit=MemoryAuditLog(), workers=source):
+                (home,) = homes(place)
+                for pid in (launched.process.pid, *children(launched.process.pid)):
+                    assert group_of(pid, place.interface).endswith(f"/{home.name}/zygote")
 
     async def test_has_the_limit_of_its_policy_when_its_code_runs(
         self, place: CgroupLocation

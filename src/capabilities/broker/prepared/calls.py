@@ -29,9 +29,10 @@ import msgspec
 from msgspec.structs import replace
 
 from caps.capabilities.broker.batch import InlineBatch
-from caps.capabilities.broker.invoke import call_plain
+from caps.capabilities.broker.invoke import run_alone
+from caps.capabilities.broker.outcomes import ok_outcome
 from caps.capabilities.broker.prepared.records import DECISION, OUTCOME
-from caps.capabilities.broker.prepared.rest import Progress, ReturningBatch
+from caps.capabilities.broker.prepared.rest import Invoked, Made, Progress, ReturningBatch
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.chain import EncodedRecord
@@ -54,31 +55,34 @@ def answer_one(
     None if the lifecycle has to take some of them: `keep` has got the batch that does. It gets one
     before an interrupt of the host is raised, too.
     """
-    answered, audit, done = broker.flow.answered, broker.audit, Progress(time.perf_counter())
-    pairs = ((request, call),)
+    began, answered, append = time.perf_counter(), broker.flow.answered, broker.audit.append_encoded
+    appending: tuple[EncodedRecord, ...] = ()
+    decided, made, failure = False, None, None
     try:
         try:
             record = decide_call(broker, request, call) if broker.meter.has_room(1) else None
             if record is not None:
-                done.appending = records = (record,)
-            if record is None or not audit.append_encoded(records, DECISION):
+                appending = (record,)
+            if record is None or not append(appending, DECISION):
                 keep(InlineBatch(broker, (request,)))  # nothing is recorded
                 return None
-            done.decided, done.appending = True, ()
-            record = make_call(broker, request, call, answered, done)
-            if record is not None:
-                done.appending = records = (record,)
-                if audit.append_encoded(records, OUTCOME):
-                    result = done.results[0][1]
+            decided, appending = True, ()
+            made = make_call(broker, request, call, answered)
+            if isinstance(made, tuple):
+                _, result, record = made
+                appending = (record,)
+                if append(appending, OUTCOME):
                     answer = answer_call(broker, request, call, result)
-                    seconds = time.perf_counter() - done.began
+                    seconds = time.perf_counter() - began
                     broker.telemetry.count_allowed(request.capability, 1, seconds, len(result))
                     return answer
         except AuditError as error:
-            done.failure = error
-        keep(ReturningBatch(broker, pairs, answered, done))
+            failure = error
+        done = Progress.of_one(began, decided, appending, made, failure)
+        keep(ReturningBatch(broker, ((request, call),), answered, done))
     except BaseException as interrupt:
-        batch = ReturningBatch(broker, pairs, answered, done)
+        done = Progress.of_one(began, decided, appending, made, failure)
+        batch = ReturningBatch(broker, ((request, call),), answered, done)
         keep(batch)
         batch.interrupted(interrupt)
         raise
@@ -99,11 +103,11 @@ def decide_call(
             return None
         if call.scopes and not call.fits_scopes(payload):
             return None
-        redactor = broker.audit.redactor
-        redacted = redactor.split_hidden(payload, call.hideable)
-        if redacted is None:
-            redacted = redactor.split(payload, call.shown)
-        return call.texts.decision_record(request.request_id, redacted)
+        redactor, texts = broker.audit.redactor, call.texts
+        found = redactor.hidden_text(payload, call.hideable)
+        if found is not None:
+            return texts.decision_record(request.request_id, *found)
+        return texts.decision_of(request.request_id, redactor.split(payload, call.shown))
     except Exception:  # noqa: BLE001 - the lifecycle decides, and meets the same error
         return None
 
@@ -113,23 +117,22 @@ def make_call(
     request: CapabilityRequestMessage,
     call: PreparedCall,
     answered: frozenset[str],
-    done: Progress,
-) -> EncodedRecord | None:
-    """Call the provider. The record of the outcome; None if the lifecycle has to do with it."""
-    if request.capability in broker.grant.revoked or not broker.meter.has_room(0):
+) -> Made | Invoked | None:
+    """Call the provider. `Invoked` if the lifecycle has to end the call; None if to make it."""
+    if request.capability in broker.grant.revoked or not broker.meter.is_in_time():
         return None
     rid, began_ns, added = request.request_id, time.perf_counter_ns(), set[str]()
     context = replace(call.context, request_id=rid, answered=answered, added=added)
-    result = call_plain(call, context, request.payload)
+    bound, policy_id = call.bound, call.decision.policy_id
+    result = run_alone(
+        call.run, bound, context, request.payload, policy_id, on_asyncio=call.on_asyncio
+    )
     took_us = (time.perf_counter_ns() - began_ns) // 1000
-    if type(result) is not bytes or added:
-        done.end_other(began_ns, added, result)
-        return None
-    done.results.append((began_ns, result))
-    if broker.artifacts.artifacts and broker.artifacts.records_of(rid):
-        return None
-    done.size += len(result)
-    return call.texts.outcome_record(rid, len(result), took_us)
+    if not isinstance(result, bytes):
+        return Invoked(began_ns, added, result)
+    if added or (broker.artifacts.artifacts and broker.artifacts.records_of(rid)):
+        return Invoked(began_ns, added, ok_outcome(result))
+    return began_ns, result, call.texts.outcome_record(rid, len(result), took_us)
 
 
 def answer_call(

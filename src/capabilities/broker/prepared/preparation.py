@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from caps.capabilities.broker.batch import InlineBatch
+from caps.capabilities.broker.invoke import runs_on_asyncio
 from caps.capabilities.broker.prepared.calls import answer_one
 from caps.capabilities.broker.prepared.records import RecordTexts, texts_for
 from caps.capabilities.broker.prepared.together import PreparedBatch
@@ -43,10 +43,9 @@ class PreparedCall(msgspec.Struct, frozen=True, gc=False):
     function: str
     marks: frozenset[str]
     run: Callable[[CallContext, Mapping[str, Any]], Any]
-    fits_result: Callable[[Any], bool]
     shown: Collection[str]
     hideable: frozenset[str]
-    """The fields of its schema that are not shown, for `Redactor.split_hidden`."""
+    """The fields of its schema that are not shown, for `Redactor.hidden_text`."""
     on_asyncio: bool
 
     def fits_scopes(self, payload: Mapping[str, Any]) -> bool:
@@ -70,7 +69,7 @@ class PreparedCalls:
             and not broker.has_listener
             and not broker.telemetry.span.traced
         )
-        self._on_asyncio = asyncio._get_running_loop() is not None  # noqa: SLF001 - exported by it
+        self._on_asyncio = runs_on_asyncio()
         # By capability and labels; None: such calls are never prepared.
         self._ready: dict[tuple[str, tuple[str, ...]], PreparedCall | None] = {}
         # A flow state replaces its set when it changes, so the same object has the same labels.
@@ -144,7 +143,6 @@ class PreparedCalls:
             function=bound.name.partition(".")[2],
             marks=marks_of(bound.name),
             run=without_suspending(bound.provider),
-            fits_result=bound.schema_out.fits,
             shown=bound.spec.shown,
             hideable=_hideable_fields(bound),
             on_asyncio=self._on_asyncio,

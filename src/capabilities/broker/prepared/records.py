@@ -37,13 +37,11 @@ class RecordTexts(NamedTuple):
     decision: tuple[str, ...]
     outcome: tuple[str, ...]
 
-    def decision_record(self, request_id: str, redacted: Redacted) -> EncodedRecord | None:
+    def decision_of(self, request_id: str, redacted: Redacted) -> EncodedRecord | None:
         """The record of the decision; None if a value has to be bounded or escaped first."""
         shown, hidden, args_hmac = redacted
         inner, outer = _encode(hidden), "{}"
-        if len(inner) > 8 * _MAX_VARIABLE_BYTES or not inner.isascii():
-            return None
-        if not (request_id.isalnum() and request_id.isascii()):
+        if not inner.isascii():
             return None
         if shown:
             encoded = _encode(shown)
@@ -52,12 +50,22 @@ class RecordTexts(NamedTuple):
             if not all(map(_is_plain, shown.values())):
                 return None
             outer = encoded.decode()
+        return self.decision_record(request_id, inner.decode(), args_hmac, outer)
+
+    def decision_record(
+        self, request_id: str, hidden: str, args_hmac: str, shown: str = "{}"
+    ) -> EncodedRecord | None:
+        """The same with the arguments as text, in ASCII."""
+        if len(hidden) > 8 * _MAX_VARIABLE_BYTES:
+            return None
+        if not (request_id.isalnum() and request_id.isascii()):
+            return None
         a, b, c, d, e, f, g, h, rest = self.decision
         return (
             f"{a}{args_hmac}{b}",
-            f"{c}{inner.decode()}{d}",
+            f"{c}{hidden}{d}",
             f"{e}{request_id}{f}",
-            f"{g}{outer}{h}",
+            f"{g}{shown}{h}",
             rest,
         )
 

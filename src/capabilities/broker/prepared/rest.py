@@ -40,6 +40,10 @@ class Invoked(msgspec.Struct, frozen=True):
     """Why there is no outcome."""
 
 
+# A prepared call that gave a result: when it began, the encoded result, the record of its outcome.
+Made = tuple[int, bytes, EncodedRecord]
+
+
 class DecidedCall(Call):
     """A call whose decision was made before, and is not made again."""
 
@@ -128,10 +132,31 @@ class Progress(msgspec.Struct):
     failure: AuditError | None = None
     """Why the log does not have what was appended last."""
 
-    def end_other(self, began_ns: int, added: set[str], ended: bytes | Outcome) -> None:
-        """A call failed, or its answer has labels: the lifecycle ends it."""
-        outcome = ok_outcome(ended) if isinstance(ended, bytes) else ended
-        self.others.append(Invoked(began_ns, added, outcome))
+    @classmethod
+    def of_one(
+        cls,
+        began: float,
+        decided: bool,
+        appending: Sequence[EncodedRecord],
+        made: Made | Invoked | None,
+        failure: AuditError | None,
+    ) -> Progress:
+        """That of a call that came alone."""
+        done = cls(began, decided, appending, failure=failure)
+        if isinstance(made, tuple):
+            done.add_result(made[0], made[1])
+        else:
+            done.add_other(made)
+        return done
+
+    def add_result(self, began_ns: int, result: bytes) -> None:
+        self.results.append((began_ns, result))
+        self.size += len(result)
+
+    def add_other(self, made: Invoked | None) -> None:
+        """None for a call that was not made: the lifecycle makes it."""
+        if made is not None:
+            self.others.append(made)
 
     @property
     def made(self) -> list[Invoked]:

@@ -59,9 +59,12 @@ class PreparedBatch(ReturningBatch):
         for request, call in self._pairs:
             if records and turn_is_over(began, self._done.size):
                 break
-            record = make_call(self._broker, request, call, self.answered, self._done)
-            if record is None:
+            made = make_call(self._broker, request, call, self.answered)
+            if not isinstance(made, tuple):
+                self._done.add_other(made)
                 break
+            began_ns, result, record = made
+            self._done.add_result(began_ns, result)
             records.append(record)
         return records
 

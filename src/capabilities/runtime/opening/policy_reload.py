@@ -20,12 +20,12 @@ import logging
 import os
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import anyio
 import anyio.to_thread
+import msgspec
 
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.registry import CapabilityRegistry
@@ -54,18 +54,15 @@ class CurrentPolicy:
     """The one place where a policy of a runtime changes; a runtime has one for each."""
 
     def __init__(self, bound: BoundPolicy, metrics: Metrics) -> None:
-        self._bound = bound
+        self.bound = bound
+        """Read only, but for `swap`."""
         self._metrics = metrics
         self._count(1)
-
-    @property
-    def bound(self) -> BoundPolicy:
-        return self._bound
 
     def swap(self, bound: BoundPolicy) -> None:
         """From now on executions and sessions begin with `bound`."""
         self._count(-1)
-        self._bound = bound
+        self.bound = bound
         self._count(1)
 
     def end(self) -> None:
@@ -73,7 +70,7 @@ class CurrentPolicy:
         self._count(-1)
 
     def _count(self, change: int) -> None:
-        self._metrics.count_policy(self._bound.policy.id, self._bound.policy.sha256, change)
+        self._metrics.count_policy(self.bound.policy.id, self.bound.policy.sha256, change)
 
 
 def watched_paths(
@@ -122,8 +119,7 @@ def refused_record(
     )
 
 
-@dataclass(slots=True)
-class PolicyReloader:
+class PolicyReloader(msgspec.Struct):
     """Keeps `in_force` equal to the content of the file."""
 
     path: str
@@ -135,14 +131,14 @@ class PolicyReloader:
     in_force: CurrentPolicy
     poll_s: float = POLL_SECONDS
     read_s: float = READ_SECONDS
-    _start: Path = field(default_factory=Path.cwd)
+    _start: Path = msgspec.field(default_factory=Path.cwd)
     """Where a relative path starts, even if the program changes its directory later."""
     _handled: str | None = None
     """The digest of the content that was accepted or refused last."""
     _suspected: str | None = None
     """The digest of invalid content that was found once."""
     _bad_polls: int = 0
-    _reading: threading.Lock = field(default_factory=threading.Lock)
+    _reading: threading.Lock = msgspec.field(default_factory=threading.Lock)
     """Held by the thread that reads the file: while it hangs, no other thread is started."""
 
     async def run(self) -> None:

@@ -16,8 +16,7 @@ from caps.security.audit.model.records import AuditEvent
 class RecordWriter(ABC):
     """The base of an execution."""
 
-    def __init__(self, audit: AuditSink) -> None:
-        self._audit = audit
+    _audit: AuditSink
 
     @abstractmethod
     def fail(self, error: AuditError) -> None:
@@ -72,9 +71,12 @@ class RecordWriter(ABC):
         try:
             waiting = self.write(event, record, kind)
             if waiting is not None:
-                with anyio.CancelScope(shield=True):
-                    await self._audit.append(waiting)
+                await self._append_shielded(waiting)
         except AuditError as error:
             self.fail(error)
             return True
         return False
+
+    async def _append_shielded(self, event: AuditEvent) -> None:
+        with anyio.CancelScope(shield=True):
+            await self._audit.append(event)

@@ -40,7 +40,7 @@ from caps.security.audit.log.open_checks import (
     check_segments_present,
     host_software,
 )
-from caps.security.audit.log.segment import WITNESS_KINDS, Segment
+from caps.security.audit.log.segment import Segment
 from caps.security.audit.log.settings import AuditSettings, Durability, checked_settings
 from caps.security.audit.log.writer import Writer
 from caps.security.audit.model.chain import EncodedRecord, Head
@@ -146,13 +146,8 @@ class AuditLog(AuditSink):
             raise AuditError("the audit log is closed")
         if self._gathering is not None or self._flushing is not None or not self.takes_encoded:
             return False
-        segment = self._segment
-        if not segment.takes_encoded(len(records), kind):
-            return False
         attempt = self._attempt = WriteAttempt(records)
-        if kind in WITNESS_KINDS:
-            records = segment.insert_signed_seq(records, kind)
-        return self._writer.try_commit_encoded(records, attempt)
+        return self._writer.try_commit_encoded(records, kind, attempt)
 
     def has_recorded(self, events: Sequence[object]) -> bool:
         """Whether an interrupted append of these same objects had written them.

@@ -29,6 +29,7 @@ from typing import Any, Final
 
 import msgspec
 
+from caps.protocol.disk.path_check import path_check
 from caps.protocol.disk.regular_files import (
     CREATE_FLAGS,
     remove_hole,
@@ -79,6 +80,8 @@ class Segment:
         self._checkpoint_every = settings.checkpoint_every
         self._lock = LogLock(settings.lock_seconds, directory)
         self._rotation = settings.rotation
+        # With fewer records than these, no slow commit is due.
+        self._ask_from = self._checkpoint_every if self._rotation is NEVER else 0
         self._pid = os.getpid()
         self._head = ORIGIN
         self._unpinned = 0
@@ -98,10 +101,9 @@ class Segment:
     def _use_file(self, number: int, fd: int) -> None:
         self._number = number
         self._path = self._directory / segment_name(number)
-        self._name = str(self._path)
         self._fd = fd
-        status = os.fstat(fd)
-        self._file = (status.st_ino, status.st_dev)
+        # The usual case, found by one call: the path is our file, and only we wrote it.
+        self._path_has = path_check(str(self._path), fd)
         self._offset = 0
         self._ended = False
         self._started_at: float | None = None
@@ -120,12 +122,6 @@ class Segment:
     def unpinned(self) -> int:
         """How many records of this process are not covered by a checkpoint."""
         return self._unpinned
-
-    def takes_encoded(self, records: int, kind: str) -> bool:
-        """Whether n records of this kind can be committed as they are, and without a sync."""
-        if self.slow_commit_due(records):
-            return False
-        return kind != _OUTCOME_KIND or self._checkpoints.signed_seq == self._mentioned
 
     def slow_commit_due(self, records: int) -> bool:
         """Whether a commit of n records ends with a checkpoint or begins a file, and so syncs."""
@@ -155,24 +151,34 @@ class Segment:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         return lines
 
-    def commit_encoded(self, records: Sequence[EncodedRecord], attempt: WriteAttempt) -> None:
-        """`commit` of records that are appended now, without waiting: its fast path.
+    def commit_encoded(
+        self, records: Sequence[EncodedRecord], kind: str, attempt: WriteAttempt
+    ) -> bool:
+        """`commit` of records of one kind that are appended now, without waiting: its fast path.
 
         For the usual case, that only the steps 5 and 6 are needed. All other cases are left to
-        `commit`, which begins again.
+        `commit`, which begins again. False, with no effect, if a sync is due, or if these records
+        would have to say which one is signed and have no gap for it.
         """
+        if self._unpinned + len(records) >= self._ask_from and self.slow_commit_due(len(records)):
+            return False
+        if kind in WITNESS_KINDS:
+            records = self.insert_signed_seq(records, kind)
+        elif kind == _OUTCOME_KIND and self._checkpoints.signed_seq != self._mentioned:
+            return False
         if self._failure is not None or os.getpid() != self._pid:
             self.require_usable()
-        now, fd = timestamp(), self._fd
+        now, fd, offset = timestamp(), self._fd, self._offset
         entries = [(record, now) for record in records]
         self._lock.take(fd, self._path, wait=False)
         try:
-            if self._offset > 0 and not self._torn and self._is_unchanged():
+            if offset > 0 and not self._torn and not self._ended and self._path_has(offset):
                 self._append(entries, attempt)
-                return
+                return True
         finally:
             fcntl.flock(fd, fcntl.LOCK_UN)
         self.commit(entries, wait=False, attempt=attempt)
+        return True
 
     def encode(self, event: AuditEvent) -> EncodedRecord:
         """`encode_event`; an event of some kinds also says which record is signed.
@@ -276,7 +282,7 @@ class Segment:
     def _commit_locked(
         self, entries: Sequence[Entry], *, wait: bool = True, attempt: WriteAttempt | None = None
     ) -> list[bytes]:
-        if not self._is_unchanged():
+        if self._ended or not self._path_has(self._offset):
             self._catch_up(wait=wait)
         # Rotation needs syncs, so a commit that may not wait leaves it to the next one that may.
         may_rotate = wait and entries and self._rotation is not NEVER
@@ -313,19 +319,6 @@ class Segment:
             self.on_written(head.seq - len(lines) + 1, lines)
         return lines
 
-    def _is_unchanged(self) -> bool:
-        """The usual case, found by one `stat`: the path is our file, and only we wrote it."""
-        try:
-            status = os.stat(self._name)  # noqa: PTH116 - the hot path
-        except OSError:
-            return False
-        # The inode number of an open file is not reused.
-        return (
-            status.st_size == self._offset
-            and (status.st_ino, status.st_dev) == self._file
-            and not self._ended
-        )
-
     def _preamble(self) -> list[Entry]:
         """The records of the log itself that come before the batch."""
         events = segment_preamble(
@@ -353,7 +346,7 @@ class Segment:
             # Before the path is checked: a file that has a successor may have been compressed.
             self._open_next(wait=wait)
         try:
-            same = os.path.samestat(status, os.stat(self._name))  # noqa: PTH116 - a string
+            same = os.path.samestat(status, self._path.stat())
         except FileNotFoundError:
             same = False
         if not same:

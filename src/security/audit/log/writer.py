@@ -93,20 +93,22 @@ class Writer:
             return False
         return True
 
-    def try_commit_encoded(self, records: Sequence[EncodedRecord], attempt: WriteAttempt) -> bool:
-        """`try_commit` of records that are appended now."""
-        if self._feeds:
-            now = timestamp()
-            return self.try_commit([(record, now) for record in records], attempt)
-        if not self._mutex.acquire(blocking=False):
+    def try_commit_encoded(
+        self, records: Sequence[EncodedRecord], kind: str, attempt: WriteAttempt
+    ) -> bool:
+        """`Segment.commit_encoded`; False also if it must wait, or if events are noted."""
+        if self._notes or not self._mutex.acquire(blocking=False):
             return False
         try:
-            self._segment.commit_encoded(records, attempt)
+            return self._segment.commit_encoded(records, kind, attempt)
         except BlockingIOError:
             return False
         finally:
-            self._mutex.release()
-        return True
+            try:
+                if self._feeds:
+                    self._offer()
+            finally:
+                self._mutex.release()
 
     def confirm(self, seq: int) -> None:
         """Wait until every required sink has record `seq`. Raises `UndeliveredError`."""

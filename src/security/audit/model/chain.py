@@ -153,7 +153,8 @@ def seal_all(entries: Iterable[Entry], after: Head) -> tuple[list[bytes], Head]:
         digest = link.hexdigest()
         lines.append(f'{to_hash}"hash":"{digest}",{to_prev}"prev":"{prev}",{tail}\n'.encode())
         prev = digest
-    return lines, Head(seq, prev)
+    # As `Head(seq, prev)`, without the function that a named tuple has for it.
+    return lines, tuple.__new__(Head, (seq, prev))
 
 
 def link_hash(prev: str, body: str) -> str:

@@ -115,15 +115,18 @@ class Redactor:
         encoded = _encode(whole) if all_plain else _other_bytes(whole)
         return Redacted(shown, hidden, self._keyed(encoded))
 
-    def split_hidden(self, payload: Mapping[str, Any], names: Collection[str]) -> Redacted | None:
-        """`split` of the usual payload, in less time: plain scalars in a few fields of `names`.
+    def hidden_text(
+        self, payload: Mapping[str, Any], names: Collection[str]
+    ) -> tuple[str, str] | None:
+        """`hidden` of `split` as the text of a JSON object, and `args_hmac`, in less time.
 
-        None for any other. `names` are identifiers in ASCII of fields that are not shown.
+        For the usual payload: plain scalars in a few fields of `names`, which are identifiers in
+        ASCII of fields that are not shown. None for any other.
         """
         if type(payload) is not dict or len(payload) > MAX_FIELDS:
             return None
-        keyed = self._keyed
-        hidden: dict[str, str] = {}
+        inner_copy, outer_copy = self._inner.copy, self._outer.copy
+        fields: list[str] = []
         for name, value in payload.items():
             kind = type(value)
             if name not in names:
@@ -136,8 +139,12 @@ class Redactor:
                 encoded = _encode(value)
             else:
                 return None
-            hidden[name] = keyed(encoded)
-        return Redacted({}, hidden, keyed(_encode(payload)))
+            inner, outer = inner_copy(), outer_copy()  # `_keyed` in place
+            inner.update(encoded)
+            outer.update(inner.digest())
+            fields.append(f'"{name}":"{DIGEST_PREFIX}{outer.hexdigest()}"')
+        fields.sort()  # by name, as each character of a name comes after a quote
+        return f"{{{','.join(fields)}}}", self._keyed(_encode(payload))
 
     def hashed(self, payload: Mapping[str, Any], shown_fields: Collection[str]) -> HashedPayload:
         """`payload` with what `split` and `digest` return for it."""

@@ -64,6 +64,17 @@ class MemoryGroup(msgspec.Struct):
         """Move a process here. Memory that it used before stays charged to its previous group."""
         write(self.directory / "cgroup.procs", str(pid))
 
+    def admit_with_children(self, pid: int) -> None:
+        """The same with the children that it has already; later ones begin where it is.
+
+        A child that cannot be moved stays where it is.
+        """
+        self.admit(pid)
+        with suppress(OSError):
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+            for child in children.split():
+                self.admit(int(child))
+
     def open_entry(self) -> int:
         """A file descriptor through which a process enters by itself; the caller closes it."""
         return os.open(self.directory / self.interface.entry_file, os.O_WRONLY | os.O_CLOEXEC)

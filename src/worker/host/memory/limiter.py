@@ -59,7 +59,8 @@ class MemoryLimiter:
         self._failures = 0
         self._last_failure = ""
         self._cached_layer: tuple[object, Layer] | None = None
-        self._expected_mb: int | None = None
+        self.expected_mb: int | None = None
+        """The limit that the next worker will most likely have, as the last one had it."""
         self._released: list[MemoryGroup] = []
         self._release_pending = anyio.Event()
         # One at a time: while the kernel moves a process nothing can fork, and many moves at a time
@@ -99,11 +100,15 @@ class MemoryLimiter:
                 await anyio.to_thread.run_sync(self._close, limiter=self._threads)
 
     async def move_in_zygote(self, pid: int) -> None:
-        """Called before the zygote forks. The first zygote proves that processes may be moved."""
+        """Called before the first order. The first zygote proves that processes may be moved.
+
+        A zygote that was launched in advance may have its first child already, which forks workers.
+        """
         if self._root is None:
             return
+        admit = self._root.zygotes.admit_with_children
         try:
-            await anyio.to_thread.run_sync(self._root.zygotes.admit, pid, limiter=self._threads)
+            await anyio.to_thread.run_sync(admit, pid, limiter=self._threads)
         except ProcessLookupError:
             return  # it has ended, which its channel shows
         except OSError as error:
@@ -123,7 +128,7 @@ class MemoryLimiter:
         if self._prepared is None:
             return None
         try:
-            return await self._prepared.take(self._expected_mb)
+            return await self._prepared.take(self.expected_mb)
         except OSError as error:
             self.count_failure(error)
             return None
@@ -181,7 +186,7 @@ class MemoryLimiter:
                 _create_and_admit,
                 self._root,
                 descriptor,
-                self._expected_mb,
+                self.expected_mb,
                 limiter=self._threads,
             )
         except ProcessLookupError:
@@ -198,10 +203,6 @@ class MemoryLimiter:
             await anyio.sleep(_REMOVE_DELAY_SECONDS)
             self._release_pending = anyio.Event()
             await anyio.to_thread.run_sync(self._remove_released, limiter=self._threads)
-
-    def expect_limit(self, megabytes: int) -> None:
-        """The next worker will most likely have this limit, too."""
-        self._expected_mb = megabytes
 
     def release(self, group: MemoryGroup) -> None:
         """The worker of this group has ended; the group is removed later."""
@@ -286,7 +287,9 @@ class CgroupMembership:
 
     def limit(self, megabytes: int) -> None:
         """Limit the worker to this much memory."""
-        self._memory.expect_limit(megabytes)
+        self._memory.expected_mb = megabytes
+        if self._group.limit_mb == megabytes:  # as it was expected
+            return
         try:
             self._group.limit(megabytes)
         except OSError as error:

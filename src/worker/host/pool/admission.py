@@ -53,12 +53,10 @@ class Admission:
         self._max_workers = max_workers
         share = (max_workers + 1) // 2 if per_owner is None else per_owner
         self._slots = FairSlots(max_workers, share)
+        self.enter_now = self._slots.acquire_nowait
+        """Take a worker's slot if that needs no waiting; then the caller has to `leave`."""
         self._max_wait_ms = max_wait_ms
         self._observer = NullPoolObserver() if observer is None else observer
-
-    def enter_now(self, owner: str) -> bool:
-        """Take a worker's slot if that needs no waiting; then the caller has to `leave`."""
-        return self._slots.acquire_nowait(owner)
 
     async def enter(self, owner: str) -> None:
         """Wait for a worker's slot; the caller has to `leave`. Raises NoFreeWorkerError."""

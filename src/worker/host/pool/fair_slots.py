@@ -32,9 +32,11 @@ class FairSlots:
 
     def acquire_nowait(self, owner: str) -> bool:
         """Take a slot if that needs no waiting. Nobody overtakes: a free slot has no taker then."""
-        if not self._free or owner in self._waiting or not self.has_share_left(owner):
+        held = self._held.get(owner, 0)
+        if not self._free or held >= self._per_owner or owner in self._waiting:
             return False
-        self._take(owner)
+        self._free -= 1
+        self._held[owner] = held + 1
         return True
 
     async def acquire(self, owner: str) -> None:

@@ -157,8 +157,9 @@ class Lease:
     async def _attempt(
         self, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
-        spare = self._spare or await self._borrow()
-        self._note_running(spare)
+        self._running = spare = self._spare or await self._borrow()
+        if self._code_runs is not None:
+            self._note_running()
         try:
             message = await self._pool.run_on(spare, job, calls, on_output)
         except CodeInterruptedError:
@@ -171,16 +172,15 @@ class Lease:
             # No code ran yet in this session, so nothing is lost: a new worker replaces it.
             self._spare = None
             await self._pool.end(spare)
-            spare = await self._borrow(fresh=True)
-            self._note_running(spare)
+            self._running = spare = await self._borrow(fresh=True)
+            self._note_running()
             message = await self._pool.run_on(spare, job, calls, on_output)
         finally:
             self._running = None
         spare.worker.pause()
         return message
 
-    def _note_running(self, spare: Spare) -> None:
-        self._running = spare
+    def _note_running(self) -> None:
         waiting, self._code_runs = self._code_runs, None
         if waiting is not None:
             waiting.set()

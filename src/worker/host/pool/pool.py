@@ -54,6 +54,9 @@ _MIN_SPARES = 2
 MAX_SPARES = 8
 _MAX_BACKOFFS = 10
 
+_Explained = WorkerLostError | LimitExceededError | ProtocolError
+_EXPLAINED = (WorkerLostError, LimitExceededError, ProtocolError)
+
 
 class WorkerPool:
     """Runs jobs, each in a worker of its own."""
@@ -80,13 +83,15 @@ class WorkerPool:
         self._observer = NullPoolObserver() if observer is None else observer
         self._reported = (0, 0)
         self._stock = Stock()
-        self._reaping = Reaping(self._finish)
+        self._reaping = Reaping(self._finish, self._refill)
         self._programs = ProgramCache()
         self._compiler = CompileQueue(self._programs, self._prepare, self._dispose)
         self._target = _MIN_SPARES
         self._taken = 0
         self._waiting_callers = 0
         self._was_full = False
+        # Whether the stock will be looked at again before `_maintain_stock` waits.
+        self._is_refilling = False
         self._refill_wanted = anyio.Event()
         self._tasks: TaskGroup | None = None
         self._closed = False
@@ -134,7 +139,7 @@ class WorkerPool:
         wait too long for its turn.
         """
         try:
-            manifest = Manifest.of(job)
+            manifest = job.told or Manifest.of(job)
             self._stock.note_use(manifest)
             spare = self._take_now(job.owner, manifest)
             spare = spare or await self._acquire(job.owner, manifest)
@@ -166,8 +171,7 @@ class WorkerPool:
         if spare is None or spare.worker.is_over or not self._admission.enter_now(owner):
             return None
         self._taken += 1
-        self._stock.remove(spare)
-        self._report_stock()
+        self._stock.remove(spare)  # reported when it is refilled
         return msgspec.structs.replace(spare, owner=owner)
 
     async def _acquire(
@@ -203,21 +207,27 @@ class WorkerPool:
         program = self._find_program(spare, job)
         # The stock is refilled when the execution is slow, and when it has ended: a short execution
         # would otherwise compete with the refill for the processor.
+        on_slow = None if self._is_refilling else self._refill
         execution = Supervisor(
-            job, spare.worker, spare.connection, calls, on_output, program, self._refill
+            job, spare.worker, spare.connection, calls, on_output, program, on_slow
         )
         execution.killed_by_owner = True  # by `_reaping`, or by `_end` below
         try:
-            message = await self._supervise(execution, spare)
+            spare.worker.limit_memory(job.worker_limits.memory_mb)
+            try:
+                message = await execution.run()
+            except _EXPLAINED as error:
+                await self._explain(error, execution)
+                raise
         except BaseException:
             self._refill()
             calls.end(execution.used(await self._end(spare)))
             raise
-        self._refill()
         if execution.used_at_result is None:  # only the exit status can tell
+            self._refill()
             calls.end(execution.used(await self._end(spare)))
         else:
-            self._reaping.kill_soon(spare)
+            self._reaping.kill_soon(spare)  # and refill the stock then
             calls.end(execution.used_at_result)
         return message
 
@@ -232,7 +242,11 @@ class WorkerPool:
         execution = Supervisor(job, spare.worker, spare.connection, calls, on_output, program)
         execution.on_sent = spare.worker.resume
         try:
-            return await self._supervise(execution, spare)
+            spare.worker.limit_memory(job.worker_limits.memory_mb)
+            return await execution.run()
+        except _EXPLAINED as error:
+            await self._explain(error, execution)
+            raise
         finally:
             calls.end(execution.used_so_far())
 
@@ -244,20 +258,16 @@ class WorkerPool:
             self._compiler.order(key)
         return program
 
-    async def _supervise(self, execution: Supervisor, spare: Spare) -> ResultMessage:
-        job = execution.job
-        try:
-            spare.worker.limit_memory(job.worker_limits.memory_mb)
-            return await execution.run()
-        except WorkerLostError as lost:
+    async def _explain(self, error: _Explained, execution: Supervisor) -> None:
+        """Raise the error that says why the worker was lost; return if `error` does."""
+        worker, job = execution.worker, execution.job
+        if isinstance(error, WorkerLostError):
             if self._closed:
-                raise pool_closed_error(started=lost.started) from None
-            raise await error_for_exit(lost, spare.worker, job) from None
-        except (LimitExceededError, ProtocolError) as error:
-            error.details.setdefault("started", execution.started)
-            if error.details.get("violation") == "truncated_frame":
-                raise await error_for_truncated_frame(error, spare.worker, job) from None
-            raise
+                raise pool_closed_error(started=error.started) from None
+            raise await error_for_exit(error, worker, job) from None
+        error.details.setdefault("started", execution.started)
+        if error.details.get("violation") == "truncated_frame":
+            raise await error_for_truncated_frame(error, worker, job) from None
 
     async def _take_spare(self, manifest: Manifest | None) -> Spare:
         if self._closed:
@@ -284,7 +294,9 @@ class WorkerPool:
 
     def _refill(self) -> None:
         """Wake `_maintain_stock`: the stock may need a spare, and there is time to make one."""
-        self._refill_wanted.set()
+        if not self._is_refilling:
+            self._is_refilling = True
+            self._refill_wanted.set()
 
     async def _prepare(self) -> Spare:
         started_at = time.monotonic()
@@ -345,6 +357,7 @@ class WorkerPool:
                 await self._add_one()
                 continue
             self._was_full = True
+            self._is_refilling = False
             self._refill_wanted = anyio.Event()
             if self._target <= _MIN_SPARES:
                 await self._refill_wanted.wait()

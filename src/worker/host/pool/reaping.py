@@ -27,9 +27,15 @@ class Reaping:
     Each one is finished exactly once: by `finish` or, if the pool closes before, by its closing.
     """
 
-    def __init__(self, finish: Callable[[Spare], None]) -> None:
-        """`finish` closes the channel of a worker that is gone, and frees its slot."""
+    def __init__(
+        self, finish: Callable[[Spare], None], on_kill: Callable[[], None] | None = None
+    ) -> None:
+        """`finish` closes the channel of a worker that is gone, and frees its slot.
+
+        `on_kill` is called after workers were killed.
+        """
         self._finish = finish
+        self._on_kill = on_kill
         self._used: deque[Spare] = deque()
         self._has_used = anyio.Event()
         # By the number of the worker's object, in the order of the kills, with the deadline.
@@ -48,6 +54,8 @@ class Reaping:
             self._has_used = anyio.Event()
             while self._used:
                 self._kill(self._used.popleft())
+            if self._on_kill is not None:
+                self._on_kill()
 
     def _kill(self, spare: Spare) -> None:
         key = id(spare.worker)

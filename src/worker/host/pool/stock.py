@@ -52,8 +52,10 @@ class Stock:
 
     def note_use(self, manifest: Manifest | None) -> None:
         """An execution begins with this manifest, or a session (None), which may be a rare one."""
-        if manifest is not None and manifest == self._expected:
-            self._votes = min(self._votes + 1, _MAX_VOTES)
+        expected = self._expected
+        if manifest is not None and (manifest is expected or manifest == expected):
+            if self._votes < _MAX_VOTES:
+                self._votes += 1
         elif self._votes:
             self._votes -= 1
         elif manifest is not None and _can_be_early(manifest):
@@ -68,9 +70,10 @@ class Stock:
         """
         without = found = None
         for spare in self._spares:
-            if spare.manifest is None:
+            early = spare.manifest
+            if early is None:
                 without = without or spare
-            elif spare.manifest == manifest:
+            elif early is manifest or early == manifest:
                 found = found or spare
         if found is None or without is None:
             return found or without

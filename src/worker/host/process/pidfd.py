@@ -1,9 +1,10 @@
-"""The process id of a pidfd, in the pid namespace of this process."""
+"""What a pidfd tells of a process: its id in the pid namespace of this process, and its end."""
 
 from __future__ import annotations
 
 import errno
 import os
+import select
 
 
 def process_id(pidfd: int) -> int:
@@ -23,3 +24,17 @@ def process_id(pidfd: int) -> int:
     # 0 is a process that is not visible in this pid namespace; a CPU clock or a cgroup file would
     # take 0 for the calling process.
     raise OSError(errno.ESRCH, "its process id is not visible")
+
+
+def has_ended(child: int, seconds: float) -> bool:
+    """Whether a child process ends within this time. It is not reaped.
+
+    `subprocess` would sleep for milliseconds, and look again.
+    """
+    pidfd = os.pidfd_open(child)
+    try:
+        poll = select.poll()
+        poll.register(pidfd, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+    finally:
+        os.close(pidfd)

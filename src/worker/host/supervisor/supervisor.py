@@ -14,9 +14,9 @@ WorkerLostError (the worker exited; `started` says whether the code had run).
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import NoReturn
 
 import anyio
@@ -52,27 +52,14 @@ from caps.worker.host.supervisor.wall_clock import wall_limit_reached
 SHORT_RUN_SECONDS = 0.003
 
 
-def _noop() -> None:
-    """The default of `on_slow`."""
-
-
-@dataclass(slots=True)
 class Supervisor:
     """One job on one channel.
 
     Mutable; used by its own task, and by the event loop's read callback when data arrives.
     """
 
-    job: Job
-    worker: Worker
-    connection: HostConnection
-    calls: CallHandler
-    on_output: OutputHandler
-    program: bytes = b""
-    """The compiled source, if the cache has it."""
-    on_slow: Callable[[], None] = _noop
-    """Called once if the code does not end within SHORT_RUN_SECONDS, or makes a call."""
-    on_sent: Callable[[], None] = _noop
+    # The state in which it begins is that of the class: most executions change little of it.
+    on_sent: Callable[[], None] | None = None
     """Called once when the code is sent, as far as the channel has room."""
     used_at_result: ResourceUsage | None = None
     """What the code had used when it sent its result, if that can be measured while the worker
@@ -81,7 +68,6 @@ class Supervisor:
     """After a result, the caller kills the worker, once the result is passed on. Nobody reads what
     the code sends meanwhile. Not while calls are in flight."""
     printed_bytes: int = 0
-    budget: ByteBudget = field(default_factory=ByteBudget)
     started: bool = False
     _cpu_start_us: int | None = None
     _peer_closed: bool = False
@@ -89,21 +75,57 @@ class Supervisor:
     _out_of_time: LimitExceededError | None = None
     _output_cut: bool = False
 
+    def __init__(
+        self,
+        job: Job,
+        worker: Worker,
+        connection: HostConnection,
+        calls: CallHandler,
+        on_output: OutputHandler,
+        program: bytes = b"",
+        on_slow: Callable[[], None] | None = None,
+    ) -> None:
+        """`program` is the compiled source, if the cache has it. `on_slow` is called once if the
+        code does not end within SHORT_RUN_SECONDS, or makes a call."""
+        self.job = job
+        self.worker = worker
+        self.connection = connection
+        self.calls = calls
+        self.on_output = on_output
+        self.program = program
+        self.on_slow = on_slow
+
+    @functools.cached_property
+    def budget(self) -> ByteBudget:
+        """Made by the first call or output."""
+        return ByteBudget()
+
     async def run(self) -> ResultMessage:
         """Send manifest and code, then serve requests until the result or the wall limit."""
         self.calls.begin()
         # CPU time that the worker used before, to get ready, is not charged to the code.
         self._cpu_start_us = self.worker.cpu_us()
         all_sent = self._send_start()
-        self.on_sent()
+        if self.on_sent is not None:
+            self.on_sent()
         outcome: ResultMessage | Exception | None = None
         try:
-            outcome = await self._serve(all_sent)
+            # Most code makes no call and ends before its wall time or its CPU time could be used
+            # up. It needs neither a cancel scope nor a second task.
+            began = time.monotonic()
+            limit_s = min(self.job.wall_ms, self.job.worker_limits.cpu_ms) / 1000
+            # Without `on_slow` it does not matter whether it is slow.
+            wait_s = limit_s if self.on_slow is None else min(limit_s, SHORT_RUN_SECONDS)
+            first = await self._receive_within(wait_s) if all_sent else ()
+            if isinstance(first, ResultMessage):
+                outcome = first
+            else:
+                outcome = await self._serve(first, began, limit_s - wait_s, all_sent)
         except Exception as error:  # noqa: BLE001 - raised below, when the worker is stopped
             outcome = error
         finally:
             self._stop(outcome, leave=self.killed_by_owner)
-            if self.budget.was_large:
+            if "budget" in self.__dict__ and self.budget.was_large:
                 give_back_soon()
         if outcome is None:  # a provider cancelled a task that is not its own
             raise ProviderError(
@@ -153,23 +175,26 @@ class Supervisor:
         except ChannelClosedError:
             return True  # the reading side finds out how the worker ended, with a better error
 
-    async def _serve(self, all_sent: bool) -> ResultMessage | None:
-        """The result; None if a provider cancelled this task. `all_sent`: the code is fully sent.
+    async def _serve(
+        self,
+        first: Sequence[FromWorker] | LargeMessages,
+        began: float,
+        left_s: float,
+        all_sent: bool,
+    ) -> ResultMessage | None:
+        """The result of code that is slow or makes calls; None if a provider cancelled this task.
 
-        Most code makes no call and ends before its wall time or its CPU time could be used up. It
-        needs neither a cancel scope nor a second task.
+        `all_sent`: the code is fully sent. `first` was received since it `began`; if it is empty,
+        nothing else can have reached a limit for `left_s`.
         """
-        started_at = time.monotonic()
-        limit_s = min(self.job.wall_ms, self.job.worker_limits.cpu_ms) / 1000
-        first = await self._receive_within(min(limit_s, SHORT_RUN_SECONDS)) if all_sent else ()
-        if isinstance(first, ResultMessage):
-            return first
-        self.on_slow()
-        if all_sent and not first:
-            first = await self._receive_within(limit_s - SHORT_RUN_SECONDS)
-            if isinstance(first, ResultMessage):
-                return first
-        elapsed_ms = (time.monotonic() - started_at) * 1000
+        if self.on_slow is not None:
+            self.on_slow()
+        if all_sent and not first and left_s > 0.0:
+            received = await self._receive_within(left_s)
+            if isinstance(received, ResultMessage):
+                return received
+            first = received
+        elapsed_ms = (time.monotonic() - began) * 1000
         return await self._serve_with_calls(first, self.job.wall_ms - elapsed_ms, all_sent)
 
     async def _receive_within(
@@ -197,6 +222,8 @@ class Supervisor:
             self._raise_lost()
         only = self.connection.take_one(data)
         if only is not None:  # nearly always
+            if type(only) is ResultMessage:
+                return only
             return [only] if type(only) is CapabilityRequestMessage else self._handle(only)
         messages = split(self.connection, data)
         if isinstance(messages, LargeMessages):
@@ -286,10 +313,11 @@ class Supervisor:
 
     def _measure_usage(self) -> ResourceUsage | None:
         """What the code used, measured while its worker lives."""
-        so_far, max_rss_kb = self.used_so_far(), self.worker.max_rss_kb()
-        if so_far is None or max_rss_kb is None:
+        start_us, now_us = self._cpu_start_us, self.worker.cpu_us()
+        max_rss_kb = self.worker.max_rss_kb()
+        if start_us is None or now_us is None or max_rss_kb is None:
             return None
-        return ResourceUsage(cpu_us=so_far.cpu_us, max_rss_kb=max_rss_kb)
+        return ResourceUsage(cpu_us=max(0, now_us - start_us), max_rss_kb=max_rss_kb)
 
     def _handle(self, message: FromWorker) -> ResultMessage | None:
         """Handle a message that needs no answer. Returns it if it is the result."""

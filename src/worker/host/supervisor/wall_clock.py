@@ -19,12 +19,12 @@ from caps.protocol.errors import LimitExceededError
 class WallClock:
     """Counts down while the code runs. Used from one event loop."""
 
-    def __init__(self) -> None:
-        self._scope: anyio.CancelScope | None = None
-        self._remaining_s = math.inf
-        self._pauses = 0
-        self._total_paused_s = 0.0
-        self._paused_since = 0.0
+    # Most executions change nothing of what the class says.
+    _scope: anyio.CancelScope | None = None
+    _remaining_s = math.inf
+    _pauses = 0
+    _total_paused_s = 0.0
+    _paused_since = 0.0
 
     def start(self, wall_ms: float) -> anyio.CancelScope:
         """Start the countdown. Returns the scope to enter now; it is cancelled when time is up."""

@@ -13,6 +13,8 @@ from contextlib import ExitStack, contextmanager
 
 ZYGOTE_COMMAND = (sys.executable, "-I", "-m", "caps.worker.inside")
 
+_prelaunched: list[Launched | None] = []
+
 
 class Launched:
     """A zygote that was started and has no reader yet. The caller that takes it has to end it."""
@@ -62,14 +64,20 @@ def launch(arguments: tuple[str, ...] = ()) -> Launched:
 def prelaunched_zygote() -> Iterator[Launched | None]:
     """A zygote that gets ready in the background. If it was not taken, it is killed on exit.
 
-    None if it cannot be started: the next attempt to start one raises the reason.
+    None if it cannot be started: the next attempt to start one raises the reason. Within another
+    such context it is the zygote of that one.
     """
+    if _prelaunched:
+        yield _prelaunched[-1]
+        return
     try:
         launched = launch()
     except OSError:
         launched = None
+    _prelaunched.append(launched)
     try:
         yield launched
     finally:
+        _prelaunched.pop()
         if launched is not None:
             launched.dismiss()

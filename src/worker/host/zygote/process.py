@@ -32,6 +32,7 @@ from caps.protocol.zygote_messages import (
     WorkerExited,
     ZygoteReady,
 )
+from caps.worker.host.process.pidfd import has_ended
 from caps.worker.host.process.worker import ExitStatus
 from caps.worker.host.zygote.forked_worker import ForkedWorker
 from caps.worker.host.zygote.launch import Launched
@@ -240,13 +241,21 @@ class ZygoteProcess:
         """Wait until it has ended, and return what it wrote to its standard error."""
         # A closed channel makes it exit in good order: the process that the host started waits for
         # the first process of the namespace, so no zombie is left for init to reap.
-        if self.layers:
-            try:
-                return self._process.communicate(timeout=_LEAVE_SECONDS)[1]
-            except subprocess.TimeoutExpired:
-                logger.warning("the zygote did not leave; it is killed")
-        self._process.kill()
+        if not self.layers:
+            self._process.kill()
+        elif not self._has_left():
+            logger.warning("the zygote did not leave; it is killed")
+            self._process.kill()
         return self._process.communicate()[1]
+
+    def _has_left(self) -> bool:
+        """Whether it ends within the time that it has for that."""
+        try:
+            return has_ended(self._process.pid, _LEAVE_SECONDS)
+        except OSError:  # there is no free descriptor; this needs none
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_LEAVE_SECONDS)
+            return self._process.returncode is not None
 
 
 def no_worker_error(reason: str) -> WorkerLostError:

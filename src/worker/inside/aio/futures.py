@@ -67,7 +67,8 @@ class Future(metaclass=Sealed):
         self._state = PENDING
         self._value: Any = None
         self._error: BaseException | None = None
-        self._callbacks: list[Callback] | None = None
+        # A method of ours that is the only one needs no list: tasks mostly have one waiter.
+        self._callbacks: list[Callback] | MethodType | None = None
         self._unretrieved: UnretrievedError | None = None
 
     def done(self) -> bool:
@@ -115,15 +116,17 @@ class Future(metaclass=Sealed):
 
     def add_done_callback(self, fn: Callback, *, context: object = None) -> None:
         del context
+        callbacks = self._callbacks
         if self._state:
             _loop._ready.append((fn, self))
-        elif self._callbacks is None:
-            self._callbacks = [fn]
+        elif isinstance(callbacks, list):
+            callbacks.append(fn)
         else:
-            self._callbacks.append(fn)
+            self._callbacks = [fn] if callbacks is None else [callbacks, fn]
 
     def remove_done_callback(self, fn: Callback) -> int:
-        before = self._callbacks or []
+        callbacks = self._callbacks
+        before = callbacks if isinstance(callbacks, list) else [callbacks] if callbacks else []
         kept = [one for one in before if one is not fn and not _is_same_method(one, fn)]
         self._callbacks = kept
         return len(before) - len(kept)
@@ -143,11 +146,13 @@ class Future(metaclass=Sealed):
 
     def _schedule(self) -> None:
         callbacks = self._callbacks
-        if callbacks:
-            self._callbacks = None
-            ready = _loop._ready
-            for callback in callbacks:
-                ready.append((callback, self))
+        if callbacks is None:
+            return
+        self._callbacks = None
+        if isinstance(callbacks, list):
+            _loop._ready.extend([(callback, self) for callback in callbacks])
+        else:
+            _loop._ready.append((callbacks, self))
 
     def _fire(self, _nothing: object) -> None:
         """The time is up: for futures that the loop uses as timers."""
@@ -334,7 +339,11 @@ class Task(Future):
     def _wait_for(self, awaited: object) -> None:
         if isinstance(awaited, Future) and awaited is not self:
             self._waiting_for = awaited
-            awaited.add_done_callback(self._step)
+            step: Any = self._step
+            if awaited._state or awaited._callbacks is not None:
+                awaited.add_done_callback(step)
+            else:
+                awaited._callbacks = step
             if self._must_throw and awaited.cancel(self._value):
                 self._must_throw = False
             return

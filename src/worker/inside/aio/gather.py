@@ -17,13 +17,13 @@ def gather(*coros_or_futures: Awaitable[Any], return_exceptions: bool = False) -
     """The results of all, in order. The first error is raised, unless `return_exceptions`."""
     children: list[Future] = []
     gathered = Gathering(children, bool(return_exceptions))
-    done = gathered._child_done
+    done: Any = gathered._child_done
     seen: dict[int, Future] = {}
     for each in coros_or_futures:
         future = seen.get(id(each))  # an awaitable that is passed twice runs once
         if future is None and type(each) is CoroutineType:
             future = seen[id(each)] = Task(each)
-            future._callbacks = [done]  # it is new, so no call is needed; there are often hundreds
+            future._callbacks = done  # it is new, so no call is needed; there are often hundreds
         elif future is None:
             future = seen[id(each)] = ensure_future(each)
             future.add_done_callback(done)

@@ -69,6 +69,7 @@ class RequestSender:
         self._concurrency = self._free = concurrency
         self._queue: deque[Future] = deque()
         self._request_numbers = itertools.count(1)
+        self._on_answer = self._release_slot  # one object for all requests
         channel.cell_end_callbacks.append(self._reset)
 
     def take_slot(self) -> bool:
@@ -103,7 +104,7 @@ class RequestSender:
             if not self._requests_left:
                 raise self._over_calls(fields["capability"])
             number = f"r{next(self._request_numbers)}"
-            response = self._channel.request(number, self._release_slot, fields)
+            response = self._channel.request(number, self._on_answer, fields)
             self._requests_left -= 1
         except UNSENDABLE as error:
             self._release_slot()  # nothing was sent, so no response will come
@@ -205,6 +206,7 @@ class Capability(_Shared):
         if not sender.take_slot():
             await sender.wait_for_slot()
         _, answer = sender.send(fields)
+        del args, kwargs, fields  # their memory is for the next call; often hundreds wait together
         return self._typed(unwrap(await answer))
 
     def _request(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -287,6 +289,12 @@ class Domain(_Shared):
         self._entries = entries
         self._wrappers: dict[str, Capability] = {}
 
+    def __getattribute__(self, name: str) -> Any:
+        # For each call. Without this the interpreter would make an error before `__getattr__`. No
+        # wrapper has the name of another attribute: theirs begin with a letter.
+        found = _wrappers_of(self).get(name)
+        return object.__getattribute__(self, name) if found is None else found
+
     def __getattr__(self, function: str) -> Capability:
         # Wrappers are kept in a mapping, not as attributes of the instance: nothing can be set.
         if function.startswith("_"):
@@ -312,6 +320,9 @@ class Domain(_Shared):
         return f"<caps.{self._name}: {', '.join(sorted(self._entries))}>"
 
 
+_wrappers_of: Callable[[Domain], dict[str, Capability]] = vars(Domain)["_wrappers"].__get__
+
+
 class Namespace(_Shared):
     """`caps`: the granted domains, and the errors that a call may raise."""
 
@@ -326,12 +337,15 @@ class Namespace(_Shared):
         self._calls = calls
         self._domains: dict[str, Domain] | None = None
 
+    def __getattribute__(self, name: str) -> Any:
+        domains = _domains_of(self)
+        found = None if domains is None else domains.get(name)  # as in `Domain`
+        return object.__getattribute__(self, name) if found is None else found
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        domains = self._domains
-        if domains is None:
-            domains = self._granted()
+        domains = self._granted()
         found = domains.get(name) or _ERRORS.get(name)
         if found is None:
             policy_id = self._manifest.policy_id
@@ -357,6 +371,9 @@ class Namespace(_Shared):
             name: Domain(name, policy_id, sender, entries) for name, entries in by_domain.items()
         }
         return self._domains
+
+
+_domains_of: Callable[[Namespace], dict[str, Domain] | None] = vars(Namespace)["_domains"].__get__
 
 
 def make_missing_error(

@@ -160,6 +160,8 @@ class Channel:
         while self._unwritten:
             try:
                 written = self._write_some(self._descriptor, self._unwritten)
+                if written == len(self._unwritten):
+                    break  # nearly always
                 self._unwritten = self._unwritten[written:]
             except BlockingIOError:
                 self._wait_writable()

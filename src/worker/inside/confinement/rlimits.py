@@ -7,6 +7,7 @@ that the host was started with: the kernel would refuse that.
 from __future__ import annotations
 
 import resource
+from collections.abc import Callable
 from math import ceil
 from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_CPU, getrlimit, setrlimit
 from time import process_time
@@ -24,6 +25,9 @@ _whole: tuple[int, int] | None = None
 
 # What the real modules of this worker have mapped; the zygote measures it before it forks.
 _modules_bytes = 0
+
+
+SetLimit = Callable[[int, tuple[int, int]], None]
 
 
 class ApplyLimits(Protocol):
@@ -45,20 +49,22 @@ def allow_for_modules(mapped: int) -> None:
     _modules_bytes = max(0, mapped)
 
 
-def limit_resources(limits: WorkerLimits, *, last: bool = True) -> None:
+def limit_resources(
+    limits: WorkerLimits, *, last: bool = True, set_limit: SetLimit = setrlimit
+) -> None:
     """Apply `limits` to this process; `last` says that no other code will run in it."""
     seconds = _cpu_seconds(limits.cpu_ms)
     inherited = getrlimit(RLIMIT_CPU)[1]
     # A hard limit can never be raised again, so it is not changed if more cells may follow.
     hard = _lower(seconds + 1, inherited) if last else inherited
-    setrlimit(RLIMIT_CPU, (_lower(seconds, inherited), hard))
+    set_limit(RLIMIT_CPU, (_lower(seconds, inherited), hard))
     # Limits what is mapped. The used memory is limited by the cgroup of this process, if the host
     # has created one. In practice this limit is reached first, and raises MemoryError.
     wanted = limits.memory_mb * 1024 * 1024 + _modules_bytes
     max_bytes = within_hard_limit(RLIMIT_AS, wanted)
     global _whole  # noqa: PLW0603 - the limit is the process's own
-    _whole = (max_bytes, max_bytes)
-    setrlimit(RLIMIT_AS, (max(0, max_bytes - _RESERVE_BYTES), max_bytes))
+    _whole = (max_bytes, max_bytes) if set_limit is setrlimit else None
+    set_limit(RLIMIT_AS, (max(0, max_bytes - _RESERVE_BYTES), max_bytes))
 
 
 def use_memory_reserve() -> None:
@@ -76,15 +82,13 @@ def _lower(limit: int, hard: int) -> int:
     return limit if hard == RLIM_INFINITY or limit < hard else hard
 
 
-def warm_up_limits(
-    limits: WorkerLimits,
-    *,
-    last: bool = True,  # noqa: ARG001 - an `ApplyLimits` has it; nothing is lowered here
-) -> None:
+def warm_up_limits(limits: WorkerLimits, *, last: bool = True) -> None:
     """Make the same calls, and change nothing."""
-    _cpu_seconds(limits.cpu_ms)
-    for kind in (RLIMIT_CPU, RLIMIT_AS):
-        setrlimit(kind, getrlimit(kind))
+    limit_resources(limits, last=last, set_limit=_keep_limit)
+
+
+def _keep_limit(kind: int, _wanted: tuple[int, int]) -> None:
+    setrlimit(kind, getrlimit(kind))
 
 
 def _cpu_seconds(cpu_ms: int) -> int:

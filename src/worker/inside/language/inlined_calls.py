@@ -1,7 +1,8 @@
-"""(4) Calls of builtins, emitted without a guard as long as the name of the builtin is not rebound:
+"""(4) Calls that need no guard. Those of builtins need none while their name is not rebound:
 
 type(x)             ->  <shown>[<kind>(x)] if type is <safe type> else type(x)
 super().__init__    ->  super().__init__ if super is <super> else <read>(super(), "__init__")
+"{}".format(x)      ->  "{}".format(x)
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import ast
 
 from RestrictedPython.transformer import copy_locations
 
+from caps.worker.inside.language.format_strings import is_plain_template
+from caps.worker.inside.language.identifiers import FORMATTERS
 from caps.worker.inside.language.private_attributes import KIND_OF
 
 SAFE_SUPER = "<super>"
@@ -20,8 +23,20 @@ SHOWN_TYPES = "<shown>"
 def is_type_call(node: ast.Call) -> bool:
     """Whether `node` is `type(x)` with a variable `x`."""
     function = node.func
-    by_name = isinstance(function, ast.Name) and function.id == "type"
-    return by_name and [type(one) for one in node.args] == [ast.Name] and not node.keywords
+    if not isinstance(function, ast.Name) or function.id != "type":
+        return False
+    return [type(one) for one in node.args] == [ast.Name] and not node.keywords
+
+
+def is_plain_format(function: ast.expr) -> bool:
+    """Whether it is a format of a literal template, and none of its fields reads an attribute."""
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr in FORMATTERS
+        and isinstance(function.value, ast.Constant)
+        and type(function.value.value) is str
+        and is_plain_template(function.value.value)
+    )
 
 
 def is_super_init(node: ast.Attribute) -> bool:

@@ -30,11 +30,9 @@ from typing import Any
 
 from RestrictedPython.transformer import copy_locations
 
-from caps.worker.inside.language.format_strings import is_plain_template
 from caps.worker.inside.language.identifiers import (
     ASSIGNABLE_IN_CLASS,
     DEFINABLE,
-    FORMATTERS,
     FROZEN_IN_CLASS,
     GUARDED_READS,
     HOOKS,
@@ -52,6 +50,7 @@ from caps.worker.inside.language.identifiers import (
 from caps.worker.inside.language.inlined_calls import (
     inline_super_init,
     inline_type_call,
+    is_plain_format,
     is_super_init,
     is_type_call,
 )
@@ -149,8 +148,7 @@ class Transformer(CachedVisitor):
     visit_Try = visit_Tuple = visit_UnaryOp = visit_While = visit_withitem = _visit_contents
     visit_Yield = visit_YieldFrom = _visit_contents
 
-    def visit_Constant(self, node: ast.Constant) -> Any:
-        return node  # it has no children to check
+    visit_Constant: Any = None  # it has no children to check, so it needs no visit
 
     # -- names ----------------------------------------------------------------------------------
 
@@ -184,7 +182,7 @@ class Transformer(CachedVisitor):
 
     def visit_arg(self, node: ast.arg) -> Any:
         self.check(node, node.arg)
-        return self._visit_contents(node)
+        return node if node.annotation is None else self._visit_contents(node)
 
     def visit_keyword(self, node: ast.keyword) -> Any:
         self.check(node, node.arg)
@@ -203,10 +201,13 @@ class Transformer(CachedVisitor):
     # -- attributes and calls -------------------------------------------------------------------
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        value = self.visit(node.value)
+        value = node.value
+        if isinstance(value, ast.Name):
+            self.visit_Name(value)
+        else:
+            node.value = value = self.visit(value)
         name = node.attr
         if "_" not in name and name not in GUARDED_READS:
-            node.value = value
             return node  # no rule is about such a name
         if isinstance(node.ctx, ast.Load):
             return self._read(node, value, name)
@@ -244,19 +245,15 @@ class Transformer(CachedVisitor):
         return emit_own_check(value, node, name)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        method = node.func
-        if (
-            isinstance(method, ast.Attribute)
-            and method.attr in FORMATTERS
-            and isinstance(method.value, ast.Constant)
-            and type(method.value.value) is str
-            and is_plain_template(method.value.value)
-        ):
-            # The template is a literal, and none of its fields reads an attribute: a normal call.
-            node.args = [self.visit(argument) for argument in node.args]
-            node.keywords = [self.visit(keyword) for keyword in node.keywords]
-            return node
-        node = self._visit_contents(node)
+        function = node.func
+        if isinstance(function, ast.Name):
+            self.visit_Name(function)
+        elif not is_plain_format(function):
+            node.func = self.visit(function)
+        if node.args:
+            self.visit_all(node.args)
+        if node.keywords:
+            self.visit_all(node.keywords)
         return inline_type_call(node) if is_type_call(node) else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
@@ -341,8 +338,8 @@ class Transformer(CachedVisitor):
                     self.refuse(inner, f"`{name}` in the head of a generic class")
 
     def _visit_type_parameters(self, node: ast.AST) -> None:
-        parameters = getattr(node, "type_params", [])
-        parameters[:] = [self.visit(one) for one in parameters]
+        if parameters := getattr(node, "type_params", None):
+            self.visit_all(parameters)
 
     def _visit_type_parameter(self, node: Any) -> Any:
         self.check(node, node.name)
@@ -391,12 +388,16 @@ class Transformer(CachedVisitor):
         for alias in node.names:
             if alias.name == "*":
                 self.refuse(node, "name what you import; `*` is not supported")
-            for part in alias.name.split("."):
-                self.check(node, part)
-                if isinstance(node, ast.ImportFrom) and is_private(part):
-                    self.refuse(node, f"`{part}` is private to its module")
+            if "_" in alias.name:
+                self._check_imported(node, alias.name)
             self.check(node, alias.asname)
         return node
+
+    def _check_imported(self, node: ast.Import | ast.ImportFrom, name: str) -> None:
+        for part in name.split("."):
+            self.check(node, part)
+            if isinstance(node, ast.ImportFrom) and is_private(part):
+                self.refuse(node, f"`{part}` is private to its module")
 
     def visit_Module(self, node: ast.Module) -> Any:
         node = self._visit_contents(node)

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
-from caps.capabilities.telemetry.counters import Counter, Gauge, GroupCounter, Histogram, JointQueue
+from caps.capabilities.telemetry.counters import (
+    ByName,
+    Counter,
+    Gauge,
+    GroupCounter,
+    Histogram,
+    JointQueue,
+)
 from caps.capabilities.telemetry.prometheus import register_with_prometheus
 
 _BOUNDS = (0.001, 0.25, 1.0, 2.5)
@@ -191,6 +198,63 @@ def test_what_is_counted_together_is_not_lost_between_threads() -> None:
     assert len(queue._queued) <= 256
     assert tally.samples() == [(("a",), 20_000)]
     assert sum(seconds.samples()[0][1]) == 20_000
+
+
+@given(st.lists(st.one_of(st.sampled_from(_BOUNDS), st.floats(0, 10)), min_size=1))
+def test_values_that_are_counted_together_are_in_the_same_buckets(values: list[float]) -> None:
+    """As if each were counted by itself."""
+    one_by_one, together = (Histogram("x", "Time.", ["kind"], _BOUNDS) for _ in range(2))
+    for value in values:
+        one_by_one.count(("a",), value)
+    together.count_all(("a",), values)
+    [(_, expected, total)], [(_, buckets, summed)] = one_by_one.samples(), together.samples()
+    assert buckets == expected
+    assert summed == pytest.approx(total)
+
+
+def by_name(count: Callable[[str, int], None]) -> tuple[Counter, JointQueue]:
+    """A counter, and a queue of samples for it; `count` is notified before they are counted."""
+    tally = Counter("x", "Things.", ["kind"])
+
+    def count_all(name: str, samples: list[tuple[str, int]]) -> None:
+        count(name, len(samples))
+        tally.count((name,), sum(number for _, number in samples))
+
+    return tally, JointQueue(ByName(count_all), tally)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), max_size=600))
+def test_samples_of_the_same_name_are_counted_together(samples: list[tuple[str, int]]) -> None:
+    """Each of them, whenever the queue was long; and as one, when somebody reads."""
+    steps = list[str]()
+    tally, queue = by_name(lambda name, _: steps.append(name))
+    expected = Counter("x", "Things.", ["kind"])
+    for name, number in samples:
+        expected.add((name,), number)
+        queue.put((name, number))
+    steps.clear()
+    assert sorted(tally.samples()) == sorted(expected.samples())
+    assert len(steps) == len(set(steps))
+
+
+def test_an_interrupt_loses_the_samples_of_one_name_at_most() -> None:
+    """The others are counted when somebody reads again."""
+    strikes = [True]
+
+    def interrupt(_name: str, _samples: int) -> None:
+        if strikes.pop() if strikes else False:
+            raise KeyboardInterrupt
+
+    tally, queue = by_name(interrupt)
+    for name in "abcabc":
+        queue.put((name, 1))
+    with pytest.raises(KeyboardInterrupt):
+        tally.samples()
+    queue.put(("d", 1))
+    found = dict(tally.samples())
+    assert len(found) == 3
+    assert found.pop(("d",)) == 1
+    assert set(found.values()) == {2}
 
 
 def test_groups_count_each_of_their_names_each_time() -> None:

@@ -13,6 +13,7 @@ from caps.protocol.errors import AuditError
 from caps.security.audit import AuditLog, Durability, VerifyStatus, verify_log
 from caps.security.audit.log.segment import Segment
 from caps.security.audit.model.sanitize import encode_event
+from caps.security.audit.sinks.urls import parse_sink
 from support.audit_examples import decision, request_ids, segment_of
 
 pytestmark = pytest.mark.anyio
@@ -177,3 +178,22 @@ async def test_a_log_that_was_replaced_is_not_written(tmp_path: Path) -> None:
     assert path.read_bytes() == content
     with pytest.raises(AuditError):
         await log.aclose()
+
+
+async def test_a_best_effort_sink_gets_the_records(tmp_path: Path, general: list[int]) -> None:
+    """They take the fast path, too; an event about a sink is written with the next others."""
+    copy = tmp_path / "copy"
+    sink = parse_sink(f"file://{copy}?mode=best_effort")
+    log = opened(tmp_path / "log", sinks=[sink])
+    general.clear()
+    assert append(log, "a", "b")
+    assert append(log, "c")
+    assert general == []
+    log._writer.note(decision("noted"))
+    assert not append(log, "d")
+    assert general == []
+    assert log.append_now([decision("d")])
+    assert append(log, "e")
+    await log.aclose()
+    assert request_ids(tmp_path / "log") == ["a", "b", "c", "d", "noted", "e"]
+    assert segment_of(copy).read_bytes() == segment_of(tmp_path / "log").read_bytes()

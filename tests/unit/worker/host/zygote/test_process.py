@@ -364,6 +364,23 @@ class TestAZygoteThatErrs:
             stage.channel.close()
 
     @pytest.mark.process
+    async def test_is_ended_without_a_free_descriptor(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nothing more is opened to wait for its end, so nothing can be lacking."""
+
+        def refuse(_pid: int, _seconds: float) -> bool:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+        monkeypatch.setattr(zygote_process, "_LEAVE_SECONDS", 0.01)
+        monkeypatch.setattr(zygote_process, "has_ended", refuse)
+        stage = Stage()
+        stage.host.layers = tuple(REPORT)
+        stage.zygote.control.close()
+        stage.host.end()
+        assert stage.host._process.returncode == -signal.SIGKILL
+
+    @pytest.mark.process
     async def test_is_ended_once(self) -> None:
         """Ending it again is harmless."""
         stage = Stage()

@@ -524,14 +524,15 @@ class TestChannel:
     ) -> None:
         """The collector may end a generator at any time, and its end may print."""
         host.answer_all = {"result": None}
-        stamp = host.channel.connection.stamp
+        pack = host.channel.connection._pack
 
-        def collecting() -> dict[str, Any]:
-            taken = stamp()
-            host.channel.write("x" * 100_000)  # long enough to leave by itself
-            return taken
+        def collecting(message: object) -> bytes:
+            packed = pack(message)
+            if isinstance(message, CapabilityRequestMessage):
+                host.channel.write("x" * 100_000)  # long enough to leave by itself
+            return packed
 
-        monkeypatch.setattr(host.channel.connection, "stamp", collecting)
+        monkeypatch.setattr(host.channel.connection, "_pack", collecting)
         host.run(host.caps.files.read(path="a"))
         monkeypatch.undo()
         host.asked()

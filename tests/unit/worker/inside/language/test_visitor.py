@@ -11,6 +11,11 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from caps.worker.inside.language import visitor
 from caps.worker.inside.language.identifiers import WRITABLE, is_private, refusal
+from caps.worker.inside.language.inlined_calls import (
+    inline_type_call,
+    is_plain_format,
+    is_type_call,
+)
 from caps.worker.inside.language.private_attributes import guarded
 from caps.worker.inside.language.transformer import WRITE_GUARD, Transformer
 from caps.worker.inside.language.visitor import CachedVisitor
@@ -38,6 +43,7 @@ class Slowly(Transformer):
     """Every rule of our own, asked about every name, and the visits of the base classes."""
 
     visit = RestrictingNodeTransformer.visit
+    visit_Constant = RestrictingNodeTransformer.visit_Constant  # noqa: N815 - the node's own name
 
     def check(self, node: ast.AST, name: str | None) -> None:
         message = None if name is None else refusal(name)
@@ -49,6 +55,18 @@ class Slowly(Transformer):
         if message is not None and not self._is_allowed_variable(node):
             self.refuse(node, message)
         return node
+
+    def visit_arg(self, node: ast.arg) -> Any:
+        self.check(node, node.arg)
+        return self.node_contents_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> Any:  # noqa: N802 - the node's own name
+        if is_plain_format(node.func):
+            node.args = [self.visit(one) for one in node.args]
+            node.keywords = [self.visit(one) for one in node.keywords]
+            return node
+        node = self.node_contents_visit(node)
+        return inline_type_call(node) if is_type_call(node) else node
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802 - the node's own name
         value, name = self.visit(node.value), node.attr
@@ -114,6 +132,12 @@ def test_a_node_without_a_visitor_is_refused() -> None:
         transformer = Transformer()
         transformer.visit(ast.Expression(ast.List([Unheard()], ast.Load())))
         assert [one.message for one in transformer.refusals] == ["`Unheard` is not supported"]
+
+
+def test_a_node_whose_fields_are_visited_by_name_has_no_other() -> None:
+    """A field of some later Python must be visited, too."""
+    assert ast.Call._fields == ("func", "args", "keywords")
+    assert ast.arg._fields == ("arg", "annotation", "type_comment")
 
 
 def test_an_operator_that_is_not_known_is_refused() -> None:

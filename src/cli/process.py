@@ -1,0 +1,56 @@
+"""The process of the command `caps`: what it begins before it loads the command, and how it ends.
+
+Who calls the command from a program of their own calls `caps.cli.main.main`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from contextlib import AbstractContextManager, nullcontext
+
+from caps.cli.gc_pause import gc_paused
+from caps.protocol.environment import Variable
+
+
+def main() -> None:
+    """Run the command that `sys.argv` names, and end the process."""
+    try:
+        with _zygote_in_advance(sys.argv[1:]):
+            with gc_paused():
+                from caps.cli.main import main as command
+            command()
+    except SystemExit as ended:
+        if not isinstance(ended.code, int):
+            raise  # None, or a message that the interpreter prints
+        end_process(ended.code)
+
+
+def _zygote_in_advance(arguments: list[str]) -> AbstractContextManager[object]:
+    """Start the zygote of `caps run` first of all: it takes as long to get ready as the command.
+
+    The arguments are not parsed yet, so this is a guess. A zygote that nobody takes is killed.
+    """
+    is_run = arguments[:1] == ["run"] and {"-h", "--help"}.isdisjoint(arguments)
+    # A stream that is closed is opened later, with the number that a socket would get now.
+    has_streams = None not in (sys.stdin, sys.stdout, sys.stderr)
+    if not is_run or not has_streams or os.environ.get(Variable.SERVER.key):
+        return nullcontext()
+    from caps.worker.host.zygote.launch import prelaunched_zygote
+
+    return prelaunched_zygote()
+
+
+def end_process(status: int) -> None:
+    """End in the order of the interpreter, which would then free each object by itself.
+
+    All memory goes with the process. Freeing it first takes 10 ms.
+    """
+    from caps.cli.streams import flush_output
+
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - as in `multiprocessing`
+    atexit._run_exitfuncs()  # noqa: SLF001
+    flush_output()
+    os._exit(status)
