@@ -35,7 +35,28 @@ class Metric:
         self.lock = threading.RLock()
 
 
-class QueuedMetric(Metric):
+class Adding:
+    """Adds up what is queued, one at a time.
+
+    The handler of a signal may read metrics in the middle of that, in the same thread, whose locks
+    it can take. It then adds nothing, and sees what was added before.
+    """
+
+    _is_adding = False
+
+    def _add_once(self, count: Callable[[], None]) -> None:
+        """Call `count`, under the locks of all that it changes."""
+        is_nested = self._is_adding
+        try:
+            if not is_nested:
+                self._is_adding = True
+                count()
+        finally:
+            if not is_nested:
+                self._is_adding = False
+
+
+class QueuedMetric(Metric, Adding):
     """A metric whose values wait in a queue until they are added up."""
 
     def __init__(self, name: str, documentation: str, labels: Sequence[str] = ()) -> None:
@@ -51,6 +72,10 @@ class QueuedMetric(Metric):
             self._add_up()
 
     def _add_up(self) -> None:
+        with self.lock:
+            self._add_once(self._count_queued)
+
+    def _count_queued(self) -> None:
         """Add what is queued to the values, one by one: an interrupt loses one at most."""
         raise NotImplementedError
 
@@ -60,7 +85,7 @@ class QueuedMetric(Metric):
             queue.add_up()
 
 
-class JointQueue:
+class JointQueue(Adding):
     """Samples of several metrics that are counted together: one append for all of them."""
 
     def __init__(self, count: Callable[[deque[Any]], None], *metrics: QueuedMetric) -> None:
@@ -85,14 +110,17 @@ class JointQueue:
         with ExitStack() as locks:
             for metric in self._metrics:  # everywhere in this order
                 locks.enter_context(metric.lock)
-            self._count(self._queued)
+            self._add_once(self._count_queued)
+
+    def _count_queued(self) -> None:
+        self._count(self._queued)
 
 
 class ByName:
     """Adds up what a `JointQueue` has: samples that begin with the same name as one.
 
-    That takes a third of the time. An interrupt loses those of one name at most: the others wait
-    here, and are counted when the queue is added up again.
+    That takes a third of the time. An interrupt loses some of one name at most, or counts them in
+    some of the metrics only; the others wait here until the queue is added up again.
     """
 
     def __init__(self, count: Callable[[str, list[Any]], None]) -> None:
@@ -102,7 +130,7 @@ class ByName:
 
     def __call__(self, queued: deque[Any]) -> None:
         by_name = self._samples
-        while queued:  # a signal handler that reads metrics may empty both meanwhile
+        while queued:
             sample = queued.popleft()
             by_name[sample[0]].append(sample)
         while by_name:
@@ -130,12 +158,11 @@ class Counter(QueuedMetric):
         """`add` for a `JointQueue`, which holds the lock."""
         self._values[labels] = self._values.get(labels, 0) + amount
 
-    def _add_up(self) -> None:
-        with self.lock:
-            queued, values = self._queued, self._values
-            while queued:  # a signal handler that reads metrics may empty it meanwhile
-                labels, amount = queued.popleft()
-                values[labels] = values.get(labels, 0) + amount
+    def _count_queued(self) -> None:
+        queued, values = self._queued, self._values
+        while queued:
+            labels, amount = queued.popleft()
+            values[labels] = values.get(labels, 0) + amount
 
     def samples(self) -> list[tuple[Labels, float]]:
         """All current values."""
@@ -156,20 +183,19 @@ class GroupCounter(Counter):
         """Add one to the sample of each name. The names must not change afterwards."""
         self._put((None, names))
 
-    def _add_up(self) -> None:
-        with self.lock:
-            queued = self._queued
-            while queued:
-                labels, added = queued.popleft()
-                if labels is not None:
-                    self.count(labels, added)
-                    continue
-                times = 1
-                while queued and queued[0][0] is None and queued[0][1] is added:
-                    queued.popleft()
-                    times += 1
-                for name in added:
-                    self.count((name,), times)
+    def _count_queued(self) -> None:
+        queued = self._queued
+        while queued:
+            labels, added = queued.popleft()
+            if labels is not None:
+                self.count(labels, added)
+                continue
+            times = 1
+            while queued and queued[0][0] is None and queued[0][1] is added:
+                queued.popleft()
+                times += 1
+            for name in added:
+                self.count((name,), times)
 
 
 class Gauge(Metric):
@@ -217,11 +243,10 @@ class Histogram(QueuedMetric):
     def observe(self, labels: Labels, value: float, times: int = 1) -> None:
         self._put((labels, value, times))
 
-    def _add_up(self) -> None:
-        with self.lock:
-            queued = self._queued
-            while queued:  # a signal handler that reads metrics may empty it meanwhile
-                self.count(*queued.popleft())
+    def _count_queued(self) -> None:
+        queued = self._queued
+        while queued:
+            self.count(*queued.popleft())
 
     def count(self, labels: Labels, value: float, times: int = 1) -> None:
         """`observe` for a `JointQueue`, which holds the lock."""

@@ -25,8 +25,9 @@ from typing import Any, Final
 _COUNTS: Final = {(3, 12): 0xFFFF_FFFF, (3, 13): 0xFFFF_FFFF, (3, 14): 0xC000_0000}
 _LOWEST_IMMORTAL: Final = 0xC000_0000
 _COUNT_BYTES: Final = 4
-# All of a process's memory as counts: an item of it takes half as long as an object at an address.
-_EveryCount: Final = ctypes.c_uint32 * (2**47 // _COUNT_BYTES)
+# Memory as counts, whatever the addresses of a machine are: an item of it takes half as long as an
+# object at an address.
+_EveryCount: Final = ctypes.c_uint32 * (2**62 // _COUNT_BYTES)
 
 
 def keep_for_ever() -> int:

@@ -32,8 +32,9 @@ _MODULES: Final = b"/lib-dynload/"  # where Python has its extension modules, an
 _USED: Final = b"/_ctypes."
 _READ, _READ_AND_WRITE = 1, 1 | 2
 _MAP_PRIVATE, _MAP_FIXED = 2, 16
-# All of a process's memory: a part of it can be written to a file without another copy.
-_EveryByte: Final = ctypes.c_char * 2**47
+# Memory, whatever the addresses of a machine are: a part of it can be written to a file without
+# another copy.
+_EveryByte: Final = ctypes.c_char * 2**62
 
 
 class _Mapping(NamedTuple):

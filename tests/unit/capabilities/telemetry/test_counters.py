@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -298,3 +299,36 @@ def test_a_handler_may_read_what_is_being_added_up(kind: str) -> None:
         assert len(read()) == 1
     finally:
         ReadByAHandler.read = staticmethod(lambda: None)
+
+
+def test_a_handler_that_reads_at_any_moment_changes_no_sum() -> None:
+    """It may come between any two instructions of the reader that it interrupts."""
+    counter, histogram = Counter("a", "A.", ["x"]), Histogram("b", "B.", ["x"], _BOUNDS)
+    group = GroupCounter("c", "C.", ["x"])
+    tally, queue = by_name(lambda _name, _samples: None)
+    reads = list[int]()
+
+    def read(*_: object) -> None:
+        reads.append(1)
+        for metric in (counter, histogram, group, tally):
+            metric.samples()
+
+    before = signal.signal(signal.SIGALRM, read)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
+        for turn in range(30_000):
+            name = "xy"[turn % 2]
+            counter.add((name,))
+            histogram.observe((name,), 1)
+            group.add_group(("x", "y"))
+            queue.put((name, 1))
+            if not turn % 7:
+                read()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(reads) > 30_000 // 7 + 1  # the handler came, too
+    expected = {("x",): 15_000, ("y",): 15_000}
+    assert dict(counter.samples()) == dict(tally.samples()) == expected
+    assert dict(group.samples()) == {("x",): 30_000, ("y",): 30_000}
+    assert {labels: sum(row) for labels, row, _ in histogram.samples()} == expected
