@@ -235,7 +235,7 @@ def _terms(
         rate=loaded.policy.limits.rate_for(name),
         approve=verdict.approve,
         dry_run=verdict.dry_run,
-        labels=frozenset(entry.spec.labels) | loaded.policy.labels_of(name) or NO_MARKS,
+        labels=(frozenset(entry.spec.labels) | loaded.policy.labels_of(name)) or NO_MARKS,
         flows=bound_flows(loaded.policy, entry.spec),
     )
 

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from caps.cli.gc_pause import gc_paused
 from caps.protocol.environment import Variable
+from caps.protocol.errors import CapsError
 
 
 def main() -> None:
@@ -36,11 +37,19 @@ def _zygote_in_advance(arguments: list[str]) -> AbstractContextManager[object]:
     is_run = arguments[:1] == ["run"] and {"-h", "--help"}.isdisjoint(arguments)
     # A stream that is closed is opened later, with the number that a socket would get now.
     has_streams = None not in (sys.stdin, sys.stdout, sys.stderr)
-    if not is_run or not has_streams or os.environ.get(Variable.SERVER.key):
+    if not is_run or not has_streams or _is_remote():
         return nullcontext()
     from caps.worker.host.zygote.launch import prelaunched_zygote
 
     return prelaunched_zygote()
+
+
+def _is_remote() -> bool:
+    """Whether a server runs the code, or a configuration that cannot be read may say so."""
+    try:
+        return bool(Variable.SERVER.read())
+    except CapsError:  # the command reports it
+        return True
 
 
 def end_process(status: int) -> None:

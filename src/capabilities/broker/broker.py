@@ -109,6 +109,7 @@ class ExecutionBroker(CallParts):
 
     def begin(self) -> None:
         """Start the clock of the execution: its code is being sent."""
+        assert not self.was_called  # the first call takes the deadline
         self._deadline = deadline_of(self.grant)
 
     def prepare(self, request: CapabilityRequestMessage) -> CapabilityRequestMessage:

@@ -53,8 +53,6 @@ class CallParts:
         self._on_decision = on_decision
         self._on_artifact = on_artifact
         self._outer = outer
-        self.was_called = False
-        """Whether there was a call, which made the parts that calls need."""
         self._clock = clock
         self._keys = keys
         # That of a name is found now: it may have marks, and its other holders may let it go.
@@ -62,6 +60,16 @@ class CallParts:
             flow = services.flows.of(identity)
         self._flow = flow
         self._deadline = 0.0
+
+    @property
+    def was_called(self) -> bool:
+        """Whether there was a call, which made the parts that calls need."""
+        return "meter" in self.__dict__
+
+    @property
+    def calls_made(self) -> int:
+        """How many calls there were, refused ones included."""
+        return self.meter.calls if self.was_called else 0
 
     @functools.cached_property
     def caller(self) -> dict[str, Any]:
@@ -86,7 +94,6 @@ class CallParts:
     @functools.cached_property
     def meter(self) -> UsageMeter:
         """What the calls used."""
-        self.was_called = True
         return UsageMeter(
             self.grant,
             self.identity.principal,

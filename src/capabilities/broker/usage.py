@@ -152,7 +152,7 @@ class UsageMeter:
         )
 
     def is_in_time(self) -> bool:
-        """Whether the time is certainly not over; also asks as little as `has_room`."""
+        """Whether the time is certainly not over. False also for a deadline that was paused."""
         return time.monotonic() <= self._deadline
 
     def count(self, calls: int) -> None:

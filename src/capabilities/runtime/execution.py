@@ -318,7 +318,7 @@ class _Execution(RecordWriter):
         ended = functools.partial(self._ended_event, status, duration_us)
         record = None
         if texts is not None and status is ExecutionStatus.OK and used is not None:
-            calls = self._calls.meter.calls if self._calls.was_called else 0
+            calls = self._calls.calls_made
             record = texts.ended(calls, progress.output_bytes, duration_us, used)
         try:
             waiting = self.write(ended, record, ENDED)
@@ -343,7 +343,7 @@ class _Execution(RecordWriter):
             error_code=failure.code if failure else None,
             error_message=self._recorded_message(failure) if failure else None,
             duration_us=duration_us,
-            calls=self._calls.meter.calls if self._calls.was_called else 0,
+            calls=self._calls.calls_made,
             output_bytes=progress.output_bytes,
             cpu_us=used.cpu_us if used else None,
             max_rss_kb=used.max_rss_kb if used else None,
@@ -362,7 +362,6 @@ class _Execution(RecordWriter):
 
     def _result(self, status: ExecutionStatus) -> ExecutionResult:
         progress, calls, used = self._progress, self._calls, self._calls.used
-        was_called = calls.was_called
         # The objects of an execution refer to each other and are collected some time later. What
         # can be large goes with the result.
         self._progress = _ExecutionState()
@@ -376,11 +375,11 @@ class _Execution(RecordWriter):
             error=progress.failure,
             usage=Resources(
                 duration_ms=round((time.perf_counter() - self._began) * 1000, 3),
-                calls=calls.meter.calls if was_called else 0,
+                calls=calls.calls_made,
                 output_bytes=progress.output_bytes,
                 cpu_ms=used.cpu_us / 1000 if used else None,
                 max_rss_kb=used.max_rss_kb if used else None,
             ),
-            decisions=calls.decisions if was_called else (),
-            artifacts=calls.handed_out if was_called else (),
+            decisions=calls.decisions,
+            artifacts=calls.handed_out,
         )

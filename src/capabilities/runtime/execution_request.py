@@ -74,7 +74,10 @@ class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 @functools.lru_cache(maxsize=64)
 def job_under(chain: PolicyChain, namespace: str, learning: bool, session: bool) -> Job:
-    """What the jobs of all executions under these policies have in common."""
+    """What the jobs of all executions under these policies have in common.
+
+    A budget lowers only the limit `cost` of a grant, which no job has.
+    """
     grant = Grant(execution_id="", namespace=namespace, chain=chain, learning=learning)
     limits = chain.limits
     job = Job(
@@ -97,4 +100,4 @@ def job_under(chain: PolicyChain, namespace: str, learning: bool, session: bool)
         ),
         modules=chain.modules,
     )
-    return replace(job, told=Manifest.of(job))
+    return replace(job, made_manifest=Manifest.of(job))

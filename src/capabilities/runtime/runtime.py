@@ -215,9 +215,8 @@ class Runtime(RuntimeLifetime):
             argv=None if argv is None else checked_arguments(argv),
         )
         if policy is None and replace is False:  # most often, and nothing has to be checked
-            opened, namespace = self._open_here(), self._settings.namespace
-            grant = self.registry.inject(namespace, new_id(), opened.chain, budget=budget)
-            return await opened.run(grant, request)
+            opened = self._open_here()
+            return await opened.run(self._inject(new_id(), opened.chain, budget), request)
         return await self._execute(request, policy, replace, budget=budget)
 
     async def stream(

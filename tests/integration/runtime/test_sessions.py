@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import anyio
+import msgspec
 import pytest
 
 from caps import (
@@ -689,7 +690,7 @@ def _without_audit(session: Session) -> Any:
     """What the session has opened, with a log that takes nothing."""
     opened = session._opened
     full = MemoryAuditLog(capacity=0)
-    return replace(opened, services=replace(opened.services, audit=full))
+    return msgspec.structs.replace(opened, services=replace(opened.services, audit=full))
 
 
 async def test_a_late_answer_between_cells_is_dropped_by_the_worker() -> None:

@@ -118,7 +118,10 @@ def make_call(
     call: PreparedCall,
     answered: frozenset[str],
 ) -> Made | Invoked | None:
-    """Call the provider. `Invoked` if the lifecycle has to end the call; None if to make it."""
+    """Call the provider. `Invoked` if the lifecycle has to end the call; None if to make it.
+
+    An interrupt before it returns ends the call as interrupted, even if its provider has returned.
+    """
     if request.capability in broker.grant.revoked or not broker.meter.is_in_time():
         return None
     rid, began_ns, added = request.request_id, time.perf_counter_ns(), set[str]()

@@ -81,7 +81,7 @@ class Segment:
         self._lock = LogLock(settings.lock_seconds, directory)
         self._rotation = settings.rotation
         # With fewer records than these, no slow commit is due.
-        self._ask_from = self._checkpoint_every if self._rotation is NEVER else 0
+        self._slow_from = self._checkpoint_every if self._rotation is NEVER else 0
         self._pid = os.getpid()
         self._head = ORIGIN
         self._unpinned = 0
@@ -160,7 +160,7 @@ class Segment:
         `commit`, which begins again. False, with no effect, if a sync is due, or if these records
         would have to say which one is signed and have no gap for it.
         """
-        if self._unpinned + len(records) >= self._ask_from and self.slow_commit_due(len(records)):
+        if self._unpinned + len(records) >= self._slow_from and self.slow_commit_due(len(records)):
             return False
         if kind in WITNESS_KINDS:
             records = self.insert_signed_seq(records, kind)

@@ -24,6 +24,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import itertools
+import logging
 import os
 import re
 import resource
@@ -35,6 +36,8 @@ import msgspec
 
 from caps.worker.host.memory.cgroup_discovery import CgroupInterface, CgroupLocation
 from caps.worker.host.process.worker import OutOfMemory
+
+logger = logging.getLogger(__name__)
 
 _OURS = re.compile(r"caps-[0-9a-f]{16}")
 _ATTEMPTS = 8
@@ -65,14 +68,15 @@ class MemoryGroup(msgspec.Struct):
         write(self.directory / "cgroup.procs", str(pid))
 
     def admit_with_children(self, pid: int) -> None:
-        """The same with the children that it has already; later ones begin where it is.
-
-        A child that cannot be moved stays where it is.
-        """
+        """The same with the children that it has already; later ones begin where it is."""
         self.admit(pid)
-        with suppress(OSError):
+        try:
             children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-            for child in children.split():
+        except FileNotFoundError:  # a kernel without CONFIG_PROC_CHILDREN
+            logger.debug("the children of a zygote are not listed, and stay where they are")
+            return
+        for child in children.split():
+            with suppress(ProcessLookupError):
                 self.admit(int(child))
 
     def open_entry(self) -> int:

@@ -139,7 +139,7 @@ class WorkerPool:
         wait too long for its turn.
         """
         try:
-            manifest = job.told or Manifest.of(job)
+            manifest = Manifest.of(job)
             self._stock.note_use(manifest)
             spare = self._take_now(job.owner, manifest)
             spare = spare or await self._acquire(job.owner, manifest)
@@ -171,7 +171,7 @@ class WorkerPool:
         if spare is None or spare.worker.is_over or not self._admission.enter_now(owner):
             return None
         self._taken += 1
-        self._stock.remove(spare)  # reported when it is refilled
+        self._stock.remove(spare)  # the metric has it until the refill, so it is set once
         return msgspec.structs.replace(spare, owner=owner)
 
     async def _acquire(

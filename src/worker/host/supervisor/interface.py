@@ -43,7 +43,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     session: bool = False
     manifest_bytes: msgspec.Raw | None = None
     """`manifest` in its encoded form, if the caller has encoded it already."""
-    told: Manifest | None = None
+    made_manifest: Manifest | None = None
     """`Manifest.of` this job, if the caller has made it already for others like it."""
     inputs: bytes = b""
     argv: tuple[str, ...] | None = None
@@ -62,8 +62,8 @@ class Manifest(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, job: Job) -> Manifest:
         """That of `job`, encoded if the caller has encoded it already."""
-        if job.told is not None:
-            return job.told
+        if job.made_manifest is not None:
+            return job.made_manifest
         encoded = job.manifest_bytes
         entries = job.manifest if encoded is None else encoded
         return cls(job.namespace, job.policy_id, entries, job.session)

@@ -58,7 +58,7 @@ class Supervisor:
     Mutable; used by its own task, and by the event loop's read callback when data arrives.
     """
 
-    # The state in which it begins is that of the class: most executions change little of it.
+    # Attributes of the class are its first state: most executions change few of them.
     on_sent: Callable[[], None] | None = None
     """Called once when the code is sent, as far as the channel has room."""
     used_at_result: ResourceUsage | None = None

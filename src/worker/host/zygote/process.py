@@ -249,7 +249,7 @@ class ZygoteProcess:
         return self._process.communicate()[1]
 
     def _has_left(self) -> bool:
-        """Whether it ends within the time that it has for that."""
+        """Whether it ends within the time that it has for that; a pipe holds what it may say."""
         try:
             return has_ended(self._process.pid, _LEAVE_SECONDS)
         except OSError:  # there is no free descriptor; this needs none

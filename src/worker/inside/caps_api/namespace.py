@@ -299,15 +299,13 @@ class Domain(_Shared):
         # Wrappers are kept in a mapping, not as attributes of the instance: nothing can be set.
         if function.startswith("_"):
             raise AttributeError(function)
-        found = self._wrappers.get(function)
-        if found is None:
-            entry = self._entries.get(function)
-            if entry is None:
-                raise make_missing_error(
-                    f"{self._name}.{function}", self._policy_id, function, self._full_names()
-                )
-            kind = StreamCapability if entry.streams else Capability
-            found = self._wrappers[function] = kind(self._sender, entry)
+        entry = self._entries.get(function)
+        if entry is None:
+            raise make_missing_error(
+                f"{self._name}.{function}", self._policy_id, function, self._full_names()
+            )
+        kind = StreamCapability if entry.streams else Capability
+        found = self._wrappers[function] = kind(self._sender, entry)
         return found
 
     def _full_names(self) -> dict[str, str]:
