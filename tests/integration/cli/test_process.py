@@ -95,6 +95,38 @@ class TestTheEnd:
         assert (ended.code, ended.errors) == (1, "broken\n")
 
 
+class TestAnInterrupt:
+    """Ctrl-C."""
+
+    @pytest.mark.parametrize("module", ["caps.cli.main", "caps.cli.commands.run"])
+    def test_ends_it_while_the_command_is_loaded(self, run: list[str], module: str) -> None:
+        """As it ends others: no import can swallow it, and nothing is printed."""
+        code = (
+            "import os, signal, sys\n"
+            "class Strike:\n"
+            "    def find_spec(self, name, *_):\n"
+            f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+            "from caps.cli.process import main\n"
+            "sys.meta_path.insert(0, Strike())\n"
+            "main()\n"
+        )
+        ended = Ended(run, code=code)
+        assert (ended.code, ended.output, ended.errors) == (130, "", "")
+
+    def test_means_what_it_did_when_the_command_runs(self) -> None:
+        """Also if it was ignored from the start."""
+        for handler in ("default_int_handler", "SIG_IGN"):
+            code = (
+                "import signal, caps.cli.main\n"
+                f"before = signal.{handler}\n"
+                "signal.signal(signal.SIGINT, before)\n"
+                "caps.cli.main.main = lambda: print(signal.getsignal(signal.SIGINT) == before)\n"
+                "from caps.cli.process import main\n"
+                "main()\n"
+            )
+            assert Ended([], code=code).output == "True\n"
+
+
 class TestTheZygoteOfARun:
     def test_is_launched_before_the_command_is_loaded(self, run: list[str]) -> None:
         """There is only one, and the run uses it."""
