@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
@@ -83,7 +84,10 @@ def end_process(status: int) -> None:
     """
     from caps.cli.streams import flush_output
 
-    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - as in `multiprocessing`
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - as `multiprocessing`
+    except BaseException:  # noqa: BLE001 - an interrupt ends this wait, and nothing else
+        traceback.print_exc()
     atexit._run_exitfuncs()  # noqa: SLF001
     flush_output()
     os._exit(status)

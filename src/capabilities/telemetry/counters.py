@@ -14,8 +14,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 Labels = tuple[str, ...]
 
@@ -26,34 +25,43 @@ _MAX_QUEUED: Final = 256
 class Metric:
     """The base of all metrics: a name, a help text, and the names of the labels of a sample."""
 
+    # One for all metrics, which are rarely added up: with several, a reader and the handler of a
+    # signal could wait for each other. Python 3.14 lets an interrupt come between taking a lock and
+    # the block that it guards, so that it stays taken. The thread that was interrupted can still
+    # take this one again.
+    lock = threading.RLock()
+
     def __init__(self, name: str, documentation: str, labels: Sequence[str] = ()) -> None:
         self.name = name
         self.documentation = documentation
         self.labels = tuple(labels)
-        # Python 3.14 lets an interrupt come between taking a lock and the block that it guards, so
-        # that it stays taken. The thread that was interrupted can still take this one again.
-        self.lock = threading.RLock()
 
 
 class Adding:
-    """Adds up what is queued, one at a time.
+    """Adds up what is queued, one queue of all metrics at a time.
 
-    The handler of a signal may read metrics in the middle of that, in the same thread, whose locks
-    it can take. It then adds nothing, and sees what was added before.
+    The handler of a signal may read metrics in the middle of that, in the same thread, which has
+    the lock. It then adds nothing, and sees what was added before.
     """
 
-    _is_adding = False
+    # Of all metrics, since several queues are added to the same values. Under their lock.
+    _is_adding: ClassVar[bool] = False
 
-    def _add_once(self, count: Callable[[], None]) -> None:
-        """Call `count`, under the locks of all that it changes."""
-        is_nested = self._is_adding
-        try:
-            if not is_nested:
-                self._is_adding = True
-                count()
-        finally:
-            if not is_nested:
-                self._is_adding = False
+    def add_up(self) -> None:
+        """Count what is queued."""
+        with Metric.lock:
+            is_nested = Adding._is_adding
+            try:
+                if not is_nested:
+                    Adding._is_adding = True
+                    self._count_queued()
+            finally:
+                if not is_nested:
+                    Adding._is_adding = False
+
+    def _count_queued(self) -> None:
+        """Add what is queued to the values, one by one: an interrupt loses one at most."""
+        raise NotImplementedError
 
 
 class QueuedMetric(Metric, Adding):
@@ -69,32 +77,20 @@ class QueuedMetric(Metric, Adding):
         queued = self._queued
         queued.append(item)
         if len(queued) > _MAX_QUEUED:
-            self._add_up()
+            self.add_up()
 
-    def _add_up(self) -> None:
-        with self.lock:
-            self._add_once(self._count_queued)
-
-    def _count_queued(self) -> None:
-        """Add what is queued to the values, one by one: an interrupt loses one at most."""
-        raise NotImplementedError
-
-    def _add_joined_up(self) -> None:
-        """Not under the lock of this metric: the queues take the locks of all their metrics."""
+    def _add_all_up(self) -> None:
         for queue in self.joined:
             queue.add_up()
+        self.add_up()
 
 
 class JointQueue(Adding):
     """Samples of several metrics that are counted together: one append for all of them."""
 
     def __init__(self, count: Callable[[deque[Any]], None], *metrics: QueuedMetric) -> None:
-        """`count` takes the items out and adds them to the `metrics`, when somebody reads any.
-
-        The locks of the metrics are held.
-        """
+        """`count` takes the items out and adds them to the `metrics`, when somebody reads any."""
         self._count = count
-        self._metrics = metrics
         self._queued: deque[Any] = deque()
         for metric in metrics:
             metric.joined.append(self)
@@ -104,13 +100,6 @@ class JointQueue(Adding):
         queued.append(item)
         if len(queued) > _MAX_QUEUED:
             self.add_up()
-
-    def add_up(self) -> None:
-        """Count what is queued."""
-        with ExitStack() as locks:
-            for metric in self._metrics:  # everywhere in this order
-                locks.enter_context(metric.lock)
-            self._add_once(self._count_queued)
 
     def _count_queued(self) -> None:
         self._count(self._queued)
@@ -155,7 +144,7 @@ class Counter(QueuedMetric):
         self._put((labels, amount))
 
     def count(self, labels: Labels, amount: float = 1) -> None:
-        """`add` for a `JointQueue`, which holds the lock."""
+        """`add` for a `JointQueue`, under the lock."""
         self._values[labels] = self._values.get(labels, 0) + amount
 
     def _count_queued(self) -> None:
@@ -166,9 +155,8 @@ class Counter(QueuedMetric):
 
     def samples(self) -> list[tuple[Labels, float]]:
         """All current values."""
-        self._add_joined_up()
         with self.lock:
-            self._add_up()
+            self._add_all_up()
             return list(self._values.items())
 
 
@@ -249,7 +237,7 @@ class Histogram(QueuedMetric):
             self.count(*queued.popleft())
 
     def count(self, labels: Labels, value: float, times: int = 1) -> None:
-        """`observe` for a `JointQueue`, which holds the lock."""
+        """`observe` for a `JointQueue`, under the lock."""
         row = self._rows.get(labels) or self._begin(labels)
         row[bisect_left(self.bounds, value)] += times
         row[-1] += value * times
@@ -272,7 +260,6 @@ class Histogram(QueuedMetric):
 
     def samples(self) -> list[tuple[Labels, list[float], float]]:
         """By labels: the count of each bucket, not cumulative, and the sum of all values."""
-        self._add_joined_up()
         with self.lock:
-            self._add_up()
-            return [(key, row[:-1], row[-1]) for key, row in self._rows.items()]
+            self._add_all_up()
+            return [(key, row[:-1], row[-1]) for key, row in list(self._rows.items())]

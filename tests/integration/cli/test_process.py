@@ -113,6 +113,22 @@ class TestAnInterrupt:
         ended = Ended(run, code=code)
         assert (ended.code, ended.output, ended.errors) == (130, "", "")
 
+    def test_ends_the_wait_for_threads_and_nothing_else(self) -> None:
+        """As the interpreter does: what is registered for the end runs, and the status stays."""
+        code = (
+            "import _thread, atexit, threading\n"
+            "from caps.cli.process import main\n"
+            "atexit.register(print, 'handler')\n"
+            "def interrupt():\n"
+            "    threading.main_thread().join(0.1)\n"
+            "    _thread.interrupt_main()\n"
+            "    threading.Event().wait(1)\n"
+            "threading.Thread(target=interrupt).start()\n"
+            "main()\n"
+        )
+        ended = Ended(["--version"], code=code)
+        assert (ended.code, ended.output.splitlines()[1:]) == (0, ["handler"])
+
     def test_means_what_it_did_when_the_command_runs(self) -> None:
         """Also if it was ignored from the start."""
         for handler in ("default_int_handler", "SIG_IGN"):

@@ -22,6 +22,7 @@ from caps.capabilities.telemetry.counters import (
     Histogram,
     JointQueue,
 )
+from caps.capabilities.telemetry.metrics import Metrics
 from caps.capabilities.telemetry.prometheus import register_with_prometheus
 
 _BOUNDS = (0.001, 0.25, 1.0, 2.5)
@@ -303,32 +304,34 @@ def test_a_handler_may_read_what_is_being_added_up(kind: str) -> None:
 
 def test_a_handler_that_reads_at_any_moment_changes_no_sum() -> None:
     """It may come between any two instructions of the reader that it interrupts."""
-    counter, histogram = Counter("a", "A.", ["x"]), Histogram("b", "B.", ["x"], _BOUNDS)
-    group = GroupCounter("c", "C.", ["x"])
-    tally, queue = by_name(lambda _name, _samples: None)
+    metrics = Metrics(None)
     reads = list[int]()
 
     def read(*_: object) -> None:
         reads.append(1)
-        for metric in (counter, histogram, group, tally):
+        for metric in (metrics.requests, metrics.request_seconds, metrics.result_bytes):
             metric.samples()
 
+    def count() -> None:
+        for _ in range(20_000):
+            metrics.allowed_calls.put(("math.add", 1, 0.5, 2))
+            metrics.requests.add(("math.add", "deny", "not_granted", "ok"))
+            metrics.request_seconds.observe(("math.add",), 0.25)
+
+    other = threading.Thread(target=count)
     before = signal.signal(signal.SIGALRM, read)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
-        for turn in range(30_000):
-            name = "xy"[turn % 2]
-            counter.add((name,))
-            histogram.observe((name,), 1)
-            group.add_group(("x", "y"))
-            queue.put((name, 1))
-            if not turn % 7:
-                read()
+        other.start()
+        count()
+        other.join()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert len(reads) > 30_000 // 7 + 1  # the handler came, too
-    expected = {("x",): 15_000, ("y",): 15_000}
-    assert dict(counter.samples()) == dict(tally.samples()) == expected
-    assert dict(group.samples()) == {("x",): 30_000, ("y",): 30_000}
-    assert {labels: sum(row) for labels, row, _ in histogram.samples()} == expected
+    assert reads  # the handler came
+    requests = dict(metrics.requests.samples())
+    assert requests["math.add", "allow", "allowed", "ok"] == 40_000
+    assert requests["math.add", "deny", "not_granted", "ok"] == 40_000
+    assert dict(metrics.result_bytes.samples())["math.add",] == 80_000
+    [(_, buckets, total)] = metrics.request_seconds.samples()
+    assert (sum(buckets), total) == (80_000, 30_000)
