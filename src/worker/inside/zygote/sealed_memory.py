@@ -80,7 +80,8 @@ class SealableMemory:
         # slower then.
         libc.madvise(start, _rounded_up(size, _LARGE_BYTES), _MADV_COLLAPSE)
         _map(libc, start, size, _MAP_PRIVATE, self._descriptor)
-        seal_file(libc, self._descriptor)
+        _check(libc.fcntl(self._descriptor, _F_ADD_SEALS, _SEALED))
+        os.close(self._descriptor)
         # A page that only one worker uses would count as its own; one that nothing has used yet
         # would become part of the file at its expense.
         libc.madvise(start, size, _MADV_POPULATE_READ)
@@ -94,30 +95,30 @@ def begin_sealable() -> SealableMemory | None:
     libc, python = ctypes.CDLL(None, use_errno=True), ctypes.pythonapi
     arenas, ours = _ArenaAllocator(), _ArenaAllocator()
     try:
-        declare(libc)
+        _declare(libc)
         python.PyObject_GetArenaAllocator(ctypes.byref(arenas))
         allocate = ctypes.cast(libc.aligned_alloc, ctypes.c_void_p).value
     except AttributeError:  # another C library, or another Python
         return None
     start, end = _untouched(libc)
-    descriptor = create_file("zygote", end - start)
+    descriptor = _file(end - start)
     if descriptor is None:
         _limit_heap(libc)
         return None
     _map(libc, start, end - start, _MAP_SHARED, descriptor)
-    check(libc.madvise(start, end - start, _MADV_DONTFORK))
+    _check(libc.madvise(start, end - start, _MADV_DONTFORK))
     # `aligned_alloc(alignment, size)` has the form of `allocate(context, size)`.
     ours.context, ours.allocate, ours.free = _POOL_BYTES, allocate, arenas.free
     python.PyObject_SetArenaAllocator(ctypes.byref(ours))
     return SealableMemory(libc, start, end, descriptor, arenas)
 
 
-def create_file(name: str, size: int) -> int | None:
+def _file(size: int) -> int | None:
     """The descriptor of a file in memory; None if there is none of this size."""
     if not size:
         return None
     try:
-        descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        descriptor = os.memfd_create("zygote", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     except (AttributeError, OSError):  # Python may lack it, and a container may forbid it
         return None
     try:
@@ -126,12 +127,6 @@ def create_file(name: str, size: int) -> int | None:
         os.close(descriptor)
         return None
     return descriptor
-
-
-def seal_file(libc: Any, descriptor: int) -> None:
-    """Close it, with seals: no process can change the file from now on. Raises OSError."""
-    check(libc.fcntl(descriptor, _F_ADD_SEALS, _SEALED))
-    os.close(descriptor)
 
 
 def _limit_heap(libc: Any) -> None:
@@ -162,7 +157,7 @@ def _untouched(libc: Any) -> tuple[int, int]:
     return start, end
 
 
-def declare(libc: Any) -> None:
+def _declare(libc: Any) -> None:
     """Tell ctypes the types of the functions. Raises AttributeError if there is none of a name."""
     pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
     libc.malloc.restype, libc.malloc.argtypes = pointer, (size,)
@@ -177,10 +172,10 @@ def declare(libc: Any) -> None:
 
 def _map(libc: Any, start: int, size: int, kind: int, descriptor: int) -> None:
     place = libc.mmap(start, size, _READ_AND_WRITE, kind | _MAP_FIXED, descriptor, 0)
-    check(0 if place == start else -1)
+    _check(0 if place == start else -1)
 
 
-def check(result: int) -> None:
+def _check(result: int) -> None:
     if result:
         number = ctypes.get_errno()
         raise OSError(number, f"the memory of the zygote: {os.strerror(number)}")

@@ -55,7 +55,6 @@ from caps.worker.inside.zygote.arguments import (
 from caps.worker.inside.zygote.first_steps import FirstSteps
 from caps.worker.inside.zygote.fork import WorkerSetup
 from caps.worker.inside.zygote.immortal import keep_for_ever
-from caps.worker.inside.zygote.library_memory import share_library_memory
 from caps.worker.inside.zygote.orders import CONTROL, HOST, Zygote, fork_process
 from caps.worker.inside.zygote.warm_up import warm_up_zygote
 
@@ -106,8 +105,7 @@ def main(first_steps: FirstSteps) -> NoReturn:
     control = _socket.socket(fileno=CONTROL)
     # The control socket may outlive the host in a child that it forked; this pidfd shows its end.
     os.dup2(os.pidfd_open(first_steps.host), HOST)
-    is_sealable = first_steps.memory is not None
-    template = _prepare_template(requested, modules, control, is_sealable=is_sealable)
+    template = _prepare_template(requested, modules, control)
     filters = parse_filters(first_steps.filter_job.outcome())
     if first_steps.memory is not None:
         first_steps.memory.seal()  # from here on, a fork is possible
@@ -141,11 +139,7 @@ def main(first_steps: FirstSteps) -> NoReturn:
 
 
 def _prepare_template(
-    requested: frozenset[Argument],
-    modules: tuple[str, ...],
-    control: _socket.socket,
-    *,
-    is_sealable: bool,
+    requested: frozenset[Argument], modules: tuple[str, ...], control: _socket.socket
 ) -> WorkerTemplate:
     """Load everything, and prepare what workers start with. Nothing can be imported afterwards."""
     load_facades()
@@ -168,8 +162,6 @@ def _prepare_template(
     if not has_tools:
         _unload_modules(has_real_modules=bool(modules))
     drop_import_system()
-    if is_sealable:  # what this leaves behind, the warm-up uses up
-        share_library_memory()
     warm_up_zygote(script)
     keep_for_ever()
     return template
