@@ -116,14 +116,11 @@ class TestAnInterrupt:
     def test_ends_the_wait_for_threads_and_nothing_else(self) -> None:
         """As the interpreter does: what is registered for the end runs, and the status stays."""
         code = (
-            "import _thread, atexit, threading\n"
+            "import atexit, threading\n"
             "from caps.cli.process import main\n"
             "atexit.register(print, 'handler')\n"
-            "def interrupt():\n"
-            "    threading.main_thread().join(0.1)\n"
-            "    _thread.interrupt_main()\n"
-            "    threading.Event().wait(1)\n"
-            "threading.Thread(target=interrupt).start()\n"
+            "def interrupted(): raise KeyboardInterrupt\n"
+            "threading._shutdown = interrupted\n"
             "main()\n"
         )
         ended = Ended(["--version"], code=code)
