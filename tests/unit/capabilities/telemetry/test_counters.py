@@ -305,12 +305,14 @@ def test_a_handler_may_read_what_is_being_added_up(kind: str) -> None:
 def test_a_handler_that_reads_at_any_moment_changes_no_sum() -> None:
     """It may come between any two instructions of the reader that it interrupts."""
     metrics = Metrics(None)
-    reads = list[int]()
+    reads, is_counting = list[int](), [True]
 
     def read(*_: object) -> None:
         reads.append(1)
         for metric in (metrics.requests, metrics.request_seconds, metrics.result_bytes):
             metric.samples()
+        if is_counting:
+            signal.setitimer(signal.ITIMER_REAL, 0.0001)  # again, when this has ended
 
     def count() -> None:
         for _ in range(20_000):
@@ -321,11 +323,12 @@ def test_a_handler_that_reads_at_any_moment_changes_no_sum() -> None:
     other = threading.Thread(target=count)
     before = signal.signal(signal.SIGALRM, read)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
+        signal.setitimer(signal.ITIMER_REAL, 0.0001)
         other.start()
         count()
         other.join()
     finally:
+        is_counting.clear()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert reads  # the handler came
